@@ -1,0 +1,1 @@
+//! Connect layers for any protocol.

@@ -1,0 +1,3 @@
+//! The `messina` command.
+
+fn main() {}

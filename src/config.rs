@@ -1,0 +1,1 @@
+//! Parsed settings; an invalid value cannot be built.

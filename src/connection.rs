@@ -1,0 +1,1 @@
+//! A live, multiplexed CQL connection.

@@ -1,0 +1,1 @@
+//! Contact points and endpoints: who is meant, and where to dial.

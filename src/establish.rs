@@ -1,0 +1,1 @@
+//! The one place where a CQL connection attempt is assembled.

@@ -1,0 +1,18 @@
+//! A client stack for ScyllaDB and Apache Cassandra whose connecting is an ordinary tower service.
+
+pub mod error;
+pub mod metrics;
+#[doc(hidden)]
+pub mod protocol;
+#[doc(hidden)]
+pub mod connection;
+pub mod endpoint;
+pub mod topology;
+pub mod policy;
+pub mod config;
+pub mod establish;
+mod control;
+mod pool;
+pub mod session;
+#[cfg(feature = "testkit")]
+pub mod testkit;

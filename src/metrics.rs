@@ -1,0 +1,1 @@
+//! Metric names as documented constants, and their handles.

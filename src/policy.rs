@@ -1,0 +1,1 @@
+//! Pure decisions: balancing, retry, reconnection.

@@ -1,0 +1,1 @@
+//! The CQL native protocol as bytes: no tokio, no sockets.

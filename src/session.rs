@@ -1,0 +1,1 @@
+//! The session: statements in, rows out.
