@@ -1,18 +1,18 @@
 //! A client stack for ScyllaDB and Apache Cassandra whose connecting is an ordinary tower service.
 
-pub mod error;
-pub mod metrics;
-#[doc(hidden)]
-pub mod protocol;
+pub mod config;
 #[doc(hidden)]
 pub mod connection;
-pub mod endpoint;
-pub mod topology;
-pub mod policy;
-pub mod config;
-pub mod establish;
 mod control;
+pub mod endpoint;
+pub mod error;
+pub mod establish;
+pub mod metrics;
+pub mod policy;
 mod pool;
+#[doc(hidden)]
+pub mod protocol;
 pub mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+pub mod topology;
