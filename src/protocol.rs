@@ -11,6 +11,8 @@ pub mod dialect;
 pub mod envelope;
 pub mod frame_error;
 pub mod opcode;
+pub mod payload;
+pub mod request;
 pub mod segment;
 pub mod version;
 
@@ -18,5 +20,7 @@ pub use dialect::Dialect;
 pub use envelope::{DEFAULT_MAX_BODY, Envelope, HEADER_LEN, Header};
 pub use frame_error::FrameError;
 pub use opcode::Opcode;
+pub use payload::Payload;
+pub use request::{Request, Values};
 pub use segment::{SegmentDecoder, SegmentEncoder};
 pub use version::ProtocolVersion;
