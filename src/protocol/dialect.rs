@@ -20,12 +20,7 @@ impl Dialect {
     /// The plain dialect of a version, without extensions.
     #[must_use]
     pub const fn new(version: ProtocolVersion) -> Self {
-        Self {
-            version,
-            metadata_id_extension: false,
-            rate_limit_code: None,
-            lwt_mask: None,
-        }
+        Self { version, metadata_id_extension: false, rate_limit_code: None, lwt_mask: None }
     }
 
     /// The same dialect with result-metadata ids before v5.

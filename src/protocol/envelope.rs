@@ -75,10 +75,7 @@ impl Header {
         };
         let header = Self::parse(bytes);
         if header.length > max_body {
-            return Err(FrameError::TooLong {
-                length: header.length,
-                limit: max_body,
-            });
+            return Err(FrameError::TooLong { length: header.length, limit: max_body });
         }
         Ok(Some(header))
     }
@@ -136,10 +133,7 @@ pub fn decode(buf: &mut BytesMut, max_body: u32) -> Result<Option<Envelope>, Fra
     if buf.len() - HEADER_LEN < length {
         return Ok(None);
     }
-    Ok(Some(Envelope {
-        header,
-        body: take_body(buf, length),
-    }))
+    Ok(Some(Envelope { header, body: take_body(buf, length) }))
 }
 
 /// Like [`decode`], for a side that awaits answers: refuses at the first byte what cannot be one.
@@ -149,9 +143,7 @@ pub fn decode(buf: &mut BytesMut, max_body: u32) -> Result<Option<Envelope>, Fra
 #[inline]
 pub fn decode_response(buf: &mut BytesMut, max_body: u32) -> Result<Option<Envelope>, FrameError> {
     match buf.first() {
-        Some(&first_byte) if first_byte & RESPONSE == 0 => {
-            Err(FrameError::NotAResponse { first_byte })
-        }
+        Some(&first_byte) if first_byte & RESPONSE == 0 => Err(FrameError::NotAResponse { first_byte }),
         _ => decode(buf, max_body),
     }
 }

@@ -32,9 +32,7 @@ pub enum FrameError {
         reason: UnpackError,
     },
     /// A segment's header does not fit its checksum: the framing is lost.
-    #[error(
-        "checksum mismatch in a segment's header: {stored:#08x} stored, {computed:#08x} computed"
-    )]
+    #[error("checksum mismatch in a segment's header: {stored:#08x} stored, {computed:#08x} computed")]
     HeaderChecksum {
         /// The checksum that came with the header.
         stored: u32,
@@ -42,9 +40,7 @@ pub enum FrameError {
         computed: u32,
     },
     /// A segment's payload does not fit its checksum: requests are lost.
-    #[error(
-        "checksum mismatch in a segment's payload: {stored:#010x} stored, {computed:#010x} computed"
-    )]
+    #[error("checksum mismatch in a segment's payload: {stored:#010x} stored, {computed:#010x} computed")]
     PayloadChecksum {
         /// The checksum that came with the payload.
         stored: u32,

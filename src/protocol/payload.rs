@@ -45,9 +45,7 @@ impl Payload {
 
     /// The entries in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Option<&[u8]>)> {
-        self.0
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.as_deref()))
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_deref()))
     }
 }
 

@@ -82,12 +82,7 @@ impl<R: Request + ?Sized> Request for &R {
 /// The header of an uncompressed request whose body has this length.
 #[must_use]
 #[inline]
-pub fn header<R: Request + ?Sized>(
-    request: &R,
-    dialect: Dialect,
-    stream: i16,
-    body_len: usize,
-) -> Header {
+pub fn header<R: Request + ?Sized>(request: &R, dialect: Dialect, stream: i16, body_len: usize) -> Header {
     debug_assert!(body_len <= MAX_BODY, "the length was measured");
     Header {
         version: dialect.version.as_u8(),
@@ -154,9 +149,7 @@ pub enum RequestError {
     #[error("a page size must be at least 1, not {0}")]
     PageSize(i32),
     /// EXECUTE must name the result metadata it knows, in v5 and with ScyllaDB's extension.
-    #[error(
-        "the prepared statement has no result-metadata id; prepare it on a connection of this dialect"
-    )]
+    #[error("the prepared statement has no result-metadata id; prepare it on a connection of this dialect")]
     NoMetadataId,
     /// Values in a batch have no names.
     #[error("values in a batch cannot be named")]

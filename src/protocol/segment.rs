@@ -35,11 +35,7 @@ struct SegmentHeader {
 impl SegmentHeader {
     /// The length of a header with its checksum.
     const fn len(lz4: bool) -> usize {
-        if lz4 {
-            5 + HEADER_CHECK
-        } else {
-            3 + HEADER_CHECK
-        }
+        if lz4 { 5 + HEADER_CHECK } else { 3 + HEADER_CHECK }
     }
 
     /// The header and its checksum, at the front of the answer; [`Self::len`] bytes of it count.
@@ -78,11 +74,7 @@ impl SegmentHeader {
         let length_mask = MAX_PAYLOAD as u64;
         Ok(Some(Self {
             length: (bits & length_mask) as usize,
-            unpacked: if lz4 {
-                ((bits >> 17) & length_mask) as usize
-            } else {
-                0
-            },
+            unpacked: if lz4 { ((bits >> 17) & length_mask) as usize } else { 0 },
             self_contained: (bits >> self_contained_bit) & 1 == 1,
         }))
     }
@@ -94,8 +86,5 @@ impl SegmentHeader {
 
 /// At most eight bytes as a number, the lowest first.
 fn little_endian(bytes: &[u8]) -> u64 {
-    bytes
-        .iter()
-        .rev()
-        .fold(0, |number, byte| (number << 8) | u64::from(*byte))
+    bytes.iter().rev().fold(0, |number, byte| (number << 8) | u64::from(*byte))
 }

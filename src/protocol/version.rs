@@ -135,15 +135,8 @@ pub struct UnknownVersion(String);
 /// assert_eq!(highest_common(&listed, ProtocolVersion::V4), Some(ProtocolVersion::V4));
 /// ```
 #[must_use]
-pub fn highest_common<S: AsRef<str>>(
-    listed: &[S],
-    limit: ProtocolVersion,
-) -> Option<ProtocolVersion> {
-    listed
-        .iter()
-        .filter_map(|entry| parse_entry(entry.as_ref()))
-        .filter(|version| *version <= limit)
-        .max()
+pub fn highest_common<S: AsRef<str>>(listed: &[S], limit: ProtocolVersion) -> Option<ProtocolVersion> {
+    listed.iter().filter_map(|entry| parse_entry(entry.as_ref())).filter(|version| *version <= limit).max()
 }
 
 /// One entry such as `4/v4`; `None` for a beta, and for a version that is not spoken here.
@@ -160,8 +153,7 @@ fn parse_entry(entry: &str) -> Option<ProtocolVersion> {
 /// To be asked of errors with the code "protocol error", or "server error" on old servers.
 #[must_use]
 pub fn is_version_error(text: &str) -> bool {
-    text.contains("Invalid or unsupported protocol version")
-        || text.contains("Beta version of the protocol used")
+    text.contains("Invalid or unsupported protocol version") || text.contains("Beta version of the protocol used")
 }
 
 /// The versions spoken here that a version error's text names as supported, oldest first.
@@ -195,19 +187,13 @@ fn range_in_error(text: &str) -> Option<Vec<ProtocolVersion>> {
     let lowest = number_after(text, "lowest supported version is")?;
     let greatest = number_after(text, "greatest is")?;
     let spoken = ProtocolVersion::ALL.into_iter();
-    Some(
-        spoken
-            .filter(|version| (lowest..=greatest).contains(&u32::from(version.as_u8())))
-            .collect(),
-    )
+    Some(spoken.filter(|version| (lowest..=greatest).contains(&u32::from(version.as_u8()))).collect())
 }
 
 /// The number that follows `words`; what is too long for a version number is none.
 fn number_after(text: &str, words: &str) -> Option<u32> {
     let (_, rest) = text.split_once(words)?;
     let rest = rest.trim_start();
-    let end = rest
-        .find(|character: char| !character.is_ascii_digit())
-        .unwrap_or(rest.len());
+    let end = rest.find(|character: char| !character.is_ascii_digit()).unwrap_or(rest.len());
     rest[..end].parse().ok()
 }

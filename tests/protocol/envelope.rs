@@ -28,18 +28,9 @@ fn a_header_is_nine_bytes() {
 /// cql 1: every opcode has its number, and no other number is one.
 #[test]
 fn opcodes_have_their_numbers() {
-    let known: Vec<u8> = (0..=255)
-        .filter(|byte| Opcode::from_u8(*byte).is_some())
-        .collect();
-    assert_eq!(
-        known,
-        [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]
-    );
-    assert!(
-        known
-            .iter()
-            .all(|byte| Opcode::from_u8(*byte).unwrap().as_u8() == *byte)
-    );
+    let known: Vec<u8> = (0..=255).filter(|byte| Opcode::from_u8(*byte).is_some()).collect();
+    assert_eq!(known, [0, 1, 2, 3, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16]);
+    assert!(known.iter().all(|byte| Opcode::from_u8(*byte).unwrap().as_u8() == *byte));
 }
 
 /// cql 1: a body is at most the limit, and a longer one is refused before it comes.
@@ -47,19 +38,13 @@ fn opcodes_have_their_numbers() {
 fn a_body_above_the_limit_is_refused_at_its_header() {
     let mut buf = BytesMut::from(hex("84 00 0001 08 10000001").as_slice());
     let refused = decode(&mut buf, DEFAULT_MAX_BODY).unwrap_err();
-    let expected = FrameError::TooLong {
-        length: 0x1000_0001,
-        limit: DEFAULT_MAX_BODY,
-    };
+    let expected = FrameError::TooLong { length: 0x1000_0001, limit: DEFAULT_MAX_BODY };
     assert_eq!(refused, expected);
     let mut negative = BytesMut::from(hex("84 00 0001 08 FFFFFFFF").as_slice());
     assert!(decode(&mut negative, DEFAULT_MAX_BODY).is_err());
     let mut allowed = BytesMut::from(hex("84 00 0001 08 10000000").as_slice());
     assert_eq!(decode(&mut allowed, DEFAULT_MAX_BODY), Ok(None));
-    assert!(
-        allowed.capacity() < 1024,
-        "nothing is reserved for what did not come"
-    );
+    assert!(allowed.capacity() < 1024, "nothing is reserved for what did not come");
 }
 
 /// cql 1: what is no response in any version is told at its first byte.

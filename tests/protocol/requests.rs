@@ -3,8 +3,8 @@
 use bytes::Bytes;
 use messina::protocol::ProtocolVersion::{V3, V4, V5};
 use messina::protocol::request::{
-    AuthResponse, Batch, BatchEntry, BatchStatement, Execute, MAX_BODY, Options, Prepare, Query,
-    QueryParams, Register, Request, RequestError, Startup, WithExtras, write_envelope,
+    AuthResponse, Batch, BatchEntry, BatchStatement, Execute, MAX_BODY, Options, Prepare, Query, QueryParams, Register,
+    Request, RequestError, Startup, WithExtras, write_envelope,
 };
 use messina::protocol::{Dialect, HEADER_LEN, Header, Payload, ProtocolVersion, Values};
 use scylla_cql_core::frame::request::batch::BatchType;
@@ -23,14 +23,8 @@ fn body(request: &dyn Request, dialect: impl Into<Dialect>) -> Result<Vec<u8>, R
     written?;
     assert_eq!(out[0], 0xAA, "what stands before is kept");
     let header = Header::parse(out[1..].first_chunk().unwrap());
-    assert_eq!(
-        (header.version, header.response),
-        (dialect.version.as_u8(), false)
-    );
-    assert_eq!(
-        (header.stream, header.opcode()),
-        (0x0203, Some(request.opcode()))
-    );
+    assert_eq!((header.version, header.response), (dialect.version.as_u8(), false));
+    assert_eq!((header.stream, header.opcode()), (0x0203, Some(request.opcode())));
     let body = out.split_off(1 + HEADER_LEN);
     assert_eq!(body.len(), header.length as usize);
     Ok(body)
@@ -64,11 +58,9 @@ fn every_param(values: &Values) -> QueryParams<'_> {
 /// cql 1: OPTIONS has no body, and looks the same in every version.
 #[test]
 fn options_are_nine_bytes() {
-    for (version, expected) in [
-        (V3, "03 00 0000 05 00000000"),
-        (V4, "04 00 0000 05 00000000"),
-        (V5, "05 00 0000 05 00000000"),
-    ] {
+    for (version, expected) in
+        [(V3, "03 00 0000 05 00000000"), (V4, "04 00 0000 05 00000000"), (V5, "05 00 0000 05 00000000")]
+    {
         let mut out = Vec::new();
         write_envelope(&Options, Dialect::new(version), 0, &mut out).unwrap();
         assert_eq!(out, golden(expected));
@@ -78,10 +70,7 @@ fn options_are_nine_bytes() {
 /// cql 1: STARTUP is a map of strings that has CQL_VERSION.
 #[test]
 fn startup_is_a_string_map() {
-    let startup = Startup::new()
-        .with("COMPRESSION", "lz4")
-        .with("DRIVER_NAME", "x")
-        .with("DRIVER_NAME", "Messina");
+    let startup = Startup::new().with("COMPRESSION", "lz4").with("DRIVER_NAME", "x").with("DRIVER_NAME", "Messina");
     for version in ProtocolVersion::ALL {
         assert_bytes(
             &startup,
@@ -95,9 +84,7 @@ fn startup_is_a_string_map() {
 /// cql 1: AUTH_RESPONSE is bytes, which may be null; its secret is not shown.
 #[test]
 fn auth_response_is_bytes() {
-    let token = AuthResponse {
-        token: Some(b"\0user\0secret"),
-    };
+    let token = AuthResponse { token: Some(b"\0user\0secret") };
     for version in ProtocolVersion::ALL {
         assert_bytes(&token, version, "0000000C 00 'user' 00 'secret'");
         assert_bytes(&AuthResponse { token: None }, version, "FFFFFFFF");
@@ -109,15 +96,9 @@ fn auth_response_is_bytes() {
 /// cql 1: REGISTER is a list of strings.
 #[test]
 fn register_is_a_string_list() {
-    let register = Register {
-        events: &["STATUS_CHANGE", "TOPOLOGY_CHANGE"],
-    };
+    let register = Register { events: &["STATUS_CHANGE", "TOPOLOGY_CHANGE"] };
     for version in ProtocolVersion::ALL {
-        assert_bytes(
-            &register,
-            version,
-            "0002 000D 'STATUS_CHANGE' 000F 'TOPOLOGY_CHANGE'",
-        );
+        assert_bytes(&register, version, "0002 000D 'STATUS_CHANGE' 000F 'TOPOLOGY_CHANGE'");
         assert_bytes(&Register { events: &[] }, version, "0000");
     }
 }
@@ -175,13 +156,8 @@ fn prepare_matches_its_bytes() {
 #[test]
 fn execute_matches_its_bytes() {
     let values = int_and_null();
-    let execute = Execute {
-        id: b"ID",
-        result_metadata_id: Some(b"META"),
-        params: every_param(&values),
-    };
-    let narrow =
-        "0004 3F 0002 00000004 00000007 FFFFFFFF 00000064 00000002 'ab' 0009 FFFFFFFFFFFFFFFE";
+    let execute = Execute { id: b"ID", result_metadata_id: Some(b"META"), params: every_param(&values) };
+    let narrow = "0004 3F 0002 00000004 00000007 FFFFFFFF 00000064 00000002 'ab' 0009 FFFFFFFFFFFFFFFE";
     assert_bytes(&execute, V3, &format!("0002 'ID' {narrow}"));
     assert_bytes(&execute, V4, &format!("0002 'ID' {narrow}"));
     let scylla = Dialect::new(V4).with_metadata_id_extension(true);
@@ -189,10 +165,7 @@ fn execute_matches_its_bytes() {
     let wide = narrow.replacen("3F", "0000003F", 1);
     assert_bytes(&execute, V5, &format!("0002 'ID' 0004 'META' {wide}"));
 
-    let without = Execute {
-        result_metadata_id: None,
-        ..execute
-    };
+    let without = Execute { result_metadata_id: None, ..execute };
     assert_eq!(body(&without, V5), Err(RequestError::NoMetadataId));
     assert_eq!(body(&without, scylla), Err(RequestError::NoMetadataId));
 }
@@ -202,14 +175,8 @@ fn execute_matches_its_bytes() {
 fn batch_matches_its_bytes() {
     let values = int_and_null();
     let entries = [
-        BatchEntry {
-            statement: BatchStatement::Text("A"),
-            values: Values::EMPTY,
-        },
-        BatchEntry {
-            statement: BatchStatement::Prepared(b"ID"),
-            values: &values,
-        },
+        BatchEntry { statement: BatchStatement::Text("A"), values: Values::EMPTY },
+        BatchEntry { statement: BatchStatement::Prepared(b"ID"), values: &values },
     ];
     let mut batch = Batch::new(&entries);
     let start = "00 0002 00 00000001 'A' 0000 01 0002 'ID' 0002 00000004 00000007 FFFFFFFF";
@@ -219,18 +186,10 @@ fn batch_matches_its_bytes() {
     batch.serial_consistency = Some(SerialConsistency::Serial);
     batch.timestamp = Some(1);
     let start = start.replacen("00", "02", 1);
-    assert_bytes(
-        &batch,
-        V4,
-        &format!("{start} 0006 30 0008 0000000000000001"),
-    );
+    assert_bytes(&batch, V4, &format!("{start} 0006 30 0008 0000000000000001"));
     batch.keyspace = Some("ks");
     batch.now_in_seconds = Some(5);
-    assert_bytes(
-        &batch,
-        V5,
-        &format!("{start} 0006 000001B0 0008 0000000000000001 0002 'ks' 00000005"),
-    );
+    assert_bytes(&batch, V5, &format!("{start} 0006 000001B0 0008 0000000000000001 0002 'ks' 00000005"));
 }
 
 /// cql 1: a payload is the only prefix of a request; the wish to be traced adds no bytes.
@@ -239,19 +198,11 @@ fn extras_are_a_flag_and_a_prefix() {
     let mut payload = Payload::new();
     payload.push("k", Some(Bytes::from_static(b"value")));
     payload.push("null", None);
-    let mut traced = WithExtras {
-        request: Prepare::new("X"),
-        tracing: true,
-        payload: Some(&payload),
-    };
+    let mut traced = WithExtras { request: Prepare::new("X"), tracing: true, payload: Some(&payload) };
     let expected = "0002 0001 'k' 00000005 'value' 0004 'null' FFFFFFFF 00000001 'X'";
     assert_bytes(&traced, V4, expected);
     assert_eq!(traced.header_flags(), 0x06);
-    let needs = RequestError::NeedsVersion {
-        what: "a custom payload",
-        needs: V4,
-        version: V3,
-    };
+    let needs = RequestError::NeedsVersion { what: "a custom payload", needs: V4, version: V3 };
     assert_eq!(body(&traced, V3), Err(needs));
 
     let nothing = Payload::new();
@@ -266,11 +217,7 @@ fn extras_are_a_flag_and_a_prefix() {
 #[test]
 fn what_a_version_cannot_say_is_refused() {
     let refused = |request: &dyn Request, version| match body(request, version) {
-        Err(RequestError::NeedsVersion {
-            what,
-            needs,
-            version: spoken,
-        }) => {
+        Err(RequestError::NeedsVersion { what, needs, version: spoken }) => {
             assert_eq!(spoken, version);
             (what, needs)
         }
@@ -282,24 +229,15 @@ fn what_a_version_cannot_say_is_refused() {
     query.keyspace = None;
     query.params.now_in_seconds = Some(1);
     assert_eq!(refused(&query, V4), ("\"now in seconds\"", V5));
-    let prepare = Prepare {
-        text: "X",
-        keyspace: Some("ks"),
-    };
-    assert_eq!(
-        refused(&prepare, V3),
-        ("a keyspace beside the statement", V5)
-    );
+    let prepare = Prepare { text: "X", keyspace: Some("ks") };
+    assert_eq!(refused(&prepare, V3), ("a keyspace beside the statement", V5));
 
     let int = column("a", ColumnType::Native(NativeType::Int));
     let unset = Values::serialize(&[int], &(Unset,)).unwrap();
     let query = Query::new("X", QueryParams::with_values(&unset));
     assert_eq!(refused(&query, V3), ("an unset value", V4));
     assert_bytes(&query, V4, "00000001 'X' 0006 01 0001 FFFFFFFE");
-    let entries = [BatchEntry {
-        statement: BatchStatement::Text("A"),
-        values: &unset,
-    }];
+    let entries = [BatchEntry { statement: BatchStatement::Text("A"), values: &unset }];
     assert_eq!(refused(&Batch::new(&entries), V3), ("an unset value", V4));
 }
 
@@ -308,69 +246,31 @@ fn what_a_version_cannot_say_is_refused() {
 fn what_is_too_large_is_refused() {
     let long = "x".repeat(65_536);
     let startup = Startup::new().with("KEY", long.as_str());
-    let too_long = |what, length, limit| {
-        Err(RequestError::TooLong {
-            what,
-            length,
-            limit,
-        })
-    };
+    let too_long = |what, length, limit| Err(RequestError::TooLong { what, length, limit });
     let what = "the value of a startup option";
     assert_eq!(body(&startup, V4), too_long(what, 65_536, 65_535));
     let what = "the name of the keyspace";
-    let query = Query {
-        keyspace: Some(&long),
-        ..Query::new("X", QueryParams::default())
-    };
+    let query = Query { keyspace: Some(&long), ..Query::new("X", QueryParams::default()) };
     assert_eq!(body(&query, V5), too_long(what, 65_536, 65_535));
-    let execute = Execute {
-        id: long.as_bytes(),
-        result_metadata_id: None,
-        params: QueryParams::default(),
-    };
+    let execute = Execute { id: long.as_bytes(), result_metadata_id: None, params: QueryParams::default() };
     let what = "the id of a prepared statement";
     assert_eq!(body(&execute, V4), too_long(what, 65_536, 65_535));
 
     let events = vec!["E"; 65_536];
-    let too_many = |what| {
-        Err(RequestError::TooMany {
-            what,
-            count: 65_536,
-            limit: 65_535,
-        })
-    };
-    assert_eq!(
-        body(&Register { events: &events }, V4),
-        too_many("event types")
-    );
-    let entry = BatchEntry {
-        statement: BatchStatement::Text("A"),
-        values: Values::EMPTY,
-    };
+    let too_many = |what| Err(RequestError::TooMany { what, count: 65_536, limit: 65_535 });
+    assert_eq!(body(&Register { events: &events }, V4), too_many("event types"));
+    let entry = BatchEntry { statement: BatchStatement::Text("A"), values: Values::EMPTY };
     let entries = vec![entry; 65_536];
-    assert_eq!(
-        body(&Batch::new(&entries), V4),
-        too_many("statements in the batch")
-    );
-    let payload: Payload = (0..65_536)
-        .map(|key: u32| (key.to_string(), None))
-        .collect();
-    let extras = WithExtras {
-        request: Options,
-        tracing: false,
-        payload: Some(&payload),
-    };
+    assert_eq!(body(&Batch::new(&entries), V4), too_many("statements in the batch"));
+    let payload: Payload = (0..65_536).map(|key: u32| (key.to_string(), None)).collect();
+    let extras = WithExtras { request: Options, tracing: false, payload: Some(&payload) };
     assert_eq!(body(&extras, V4), too_many("entries in the custom payload"));
 
     let text = "x".repeat(MAX_BODY - 7);
     let query = Query::new(&text, QueryParams::default());
     assert_eq!(query.body_len(Dialect::new(V4)), Ok(MAX_BODY));
     let what = "the body of the request";
-    let too_long = RequestError::TooLong {
-        what,
-        length: MAX_BODY + 3,
-        limit: MAX_BODY,
-    };
+    let too_long = RequestError::TooLong { what, length: MAX_BODY + 3, limit: MAX_BODY };
     assert_eq!(query.body_len(Dialect::new(V5)), Err(too_long));
 }
 
@@ -378,14 +278,8 @@ fn what_is_too_large_is_refused() {
 #[test]
 fn a_page_without_rows_is_refused() {
     for page_size in [0, -1, i32::MIN] {
-        let params = QueryParams {
-            page_size: Some(page_size),
-            ..QueryParams::default()
-        };
-        assert_eq!(
-            body(&Query::new("X", params), V4),
-            Err(RequestError::PageSize(page_size))
-        );
+        let params = QueryParams { page_size: Some(page_size), ..QueryParams::default() };
+        assert_eq!(body(&Query::new("X", params), V4), Err(RequestError::PageSize(page_size)));
     }
 }
 
@@ -393,28 +287,16 @@ fn a_page_without_rows_is_refused() {
 #[test]
 fn named_values_in_a_batch_are_refused() {
     let mut values = Values::default();
-    values
-        .push_named("a", &1_i32, &ColumnType::Native(NativeType::Int))
-        .unwrap();
-    let entries = [BatchEntry {
-        statement: BatchStatement::Text("A"),
-        values: &values,
-    }];
-    assert_eq!(
-        body(&Batch::new(&entries), V4),
-        Err(RequestError::NamedInBatch)
-    );
+    values.push_named("a", &1_i32, &ColumnType::Native(NativeType::Int)).unwrap();
+    let entries = [BatchEntry { statement: BatchStatement::Text("A"), values: &values }];
+    assert_eq!(body(&Batch::new(&entries), V4), Err(RequestError::NamedInBatch));
 }
 
 /// cql 1: writing into a buffer that has room allocates nothing.
 #[test]
 fn writing_an_execute_needs_no_allocation() {
     let values = int_and_null();
-    let execute = Execute {
-        id: &[7; 16],
-        result_metadata_id: None,
-        params: every_param(&values),
-    };
+    let execute = Execute { id: &[7; 16], result_metadata_id: None, params: every_param(&values) };
     let dialect = Dialect::new(V4);
     let length = execute.body_len(dialect).unwrap();
     let mut out = Vec::with_capacity(length);

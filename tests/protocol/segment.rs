@@ -8,9 +8,7 @@ use crate::support::{bytes_of, hex, read_segments, response};
 
 fn encode(envelopes: &[Envelope], lz4: bool) -> Vec<u8> {
     let mut out = Vec::new();
-    SegmentEncoder::new(lz4)
-        .encode(&bytes_of(envelopes), &mut out)
-        .unwrap();
+    SegmentEncoder::new(lz4).encode(&bytes_of(envelopes), &mut out).unwrap();
     out
 }
 
@@ -41,10 +39,7 @@ fn count(mut stream: &[u8], lz4: bool) -> (usize, usize) {
     let mut counted = (0, 0);
     let header = if lz4 { 5 } else { 3 };
     while !stream.is_empty() {
-        let bits = stream[..header]
-            .iter()
-            .rev()
-            .fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
+        let bits = stream[..header].iter().rev().fold(0_u64, |bits, byte| bits << 8 | u64::from(*byte));
         counted.0 += 1;
         counted.1 += usize::from(bits >> if lz4 { 34 } else { 17 } & 1 == 1);
         stream = &stream[header + 3 + (bits as usize & MAX_PAYLOAD) + 4..];
@@ -69,9 +64,7 @@ fn checksums_match_their_vectors() {
 fn options_in_a_segment_matches_its_vector() {
     let options = hex("050000000500000000");
     let mut out = Vec::new();
-    SegmentEncoder::new(false)
-        .encode(&options, &mut out)
-        .unwrap();
+    SegmentEncoder::new(false).encode(&options, &mut out).unwrap();
     assert_eq!(out, hex("090002a4c8c10500000005000000001086284d"));
     let (envelopes, whole) = read_segments(&out, false, 1).unwrap();
     assert!(whole);
@@ -110,10 +103,7 @@ fn what_does_not_shrink_is_stored_as_it_is() {
     let noise = response(1, &hex("00 9f 31 c7 5a e2 84 17"));
     let stream = encode(std::slice::from_ref(&noise), true);
     assert_eq!(stream.len(), 5 + 3 + HEADER_LEN + 8 + 4);
-    assert_eq!(
-        read_segments(&stream, true, 3).unwrap(),
-        (vec![noise], true)
-    );
+    assert_eq!(read_segments(&stream, true, 3).unwrap(), (vec![noise], true));
     let shrinks = encode(&[response(1, &[0; 5000])], true);
     assert!(shrinks.len() < 100);
 }
@@ -130,22 +120,13 @@ fn every_rule_of_segments_is_held() {
     assert_eq!(read(&[cut_header]), FrameError::CutEnvelope);
     let begun = plain_segment(&envelope[..50], false);
     let empty = plain_segment(&[], false);
-    assert_eq!(
-        read(&[begun.clone(), empty.clone()]),
-        FrameError::EmptyContinuation
-    );
+    assert_eq!(read(&[begun.clone(), empty.clone()]), FrameError::EmptyContinuation);
     assert_eq!(read(&[empty]), FrameError::EmptyContinuation);
     let other = plain_segment(&envelope, true);
-    let interrupted = FrameError::InterruptedEnvelope {
-        length: 109,
-        received: 50,
-    };
+    let interrupted = FrameError::InterruptedEnvelope { length: 109, received: 50 };
     assert_eq!(read(&[begun.clone(), other.clone()]), interrupted);
     let barely_begun = plain_segment(&envelope[..5], false);
-    let interrupted = FrameError::InterruptedEnvelope {
-        length: 0,
-        received: 5,
-    };
+    let interrupted = FrameError::InterruptedEnvelope { length: 0, received: 5 };
     assert_eq!(read(&[barely_begun, other]), interrupted);
     let too_much = plain_segment(&[&envelope[50..], &[0; 3]].concat(), false);
     assert_eq!(read(&[begun, too_much]), FrameError::Overrun { extra: 3 });
@@ -165,10 +146,7 @@ fn an_lz4_payload_keeps_its_word() {
     let packed = lz4_flex::block::compress(&envelope);
     let read = |stream: &[u8]| read_segments(stream, true, usize::MAX);
     let length = envelope.len() as u64;
-    assert_eq!(
-        read(&lz4_segment(&packed, length, true)).unwrap().0.len(),
-        1
-    );
+    assert_eq!(read(&lz4_segment(&packed, length, true)).unwrap().0.len(), 1);
     for wrong in [length - 1, length + 1, MAX_PAYLOAD as u64] {
         let error = read(&lz4_segment(&packed, wrong, true)).unwrap_err();
         assert!(matches!(error, FrameError::Unpack { .. }), "{error}");
@@ -193,26 +171,12 @@ fn reserved_bits_are_refused() {
 #[test]
 fn damage_names_its_part() {
     let stream = encode(&[response(1, &[7; 50])], false);
-    for (place, in_header) in [
-        (0, true),
-        (5, true),
-        (6, false),
-        (40, false),
-        (stream.len() - 1, false),
-    ] {
+    for (place, in_header) in [(0, true), (5, true), (6, false), (40, false), (stream.len() - 1, false)] {
         let mut damaged = stream.clone();
         damaged[place] ^= 0x10;
         let error = read_segments(&damaged, false, usize::MAX).unwrap_err();
-        assert_eq!(
-            matches!(error, FrameError::HeaderChecksum { .. }),
-            in_header,
-            "{error}"
-        );
-        assert_eq!(
-            matches!(error, FrameError::PayloadChecksum { .. }),
-            !in_header,
-            "{error}"
-        );
+        assert_eq!(matches!(error, FrameError::HeaderChecksum { .. }), in_header, "{error}");
+        assert_eq!(matches!(error, FrameError::PayloadChecksum { .. }), !in_header, "{error}");
     }
 }
 
@@ -228,10 +192,7 @@ fn every_flipped_bit_is_found() {
             for bit in (0..stream.len() * 8).step_by(every) {
                 let mut damaged = stream.clone();
                 damaged[bit / 8] ^= 1 << (bit % 8);
-                assert!(
-                    read_segments(&damaged, lz4, usize::MAX).is_err(),
-                    "bit {bit}"
-                );
+                assert!(read_segments(&damaged, lz4, usize::MAX).is_err(), "bit {bit}");
             }
         }
     }

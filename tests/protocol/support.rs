@@ -11,23 +11,13 @@ pub(crate) fn hex(text: &str) -> Vec<u8> {
         .map(|digit| digit.to_digit(16).unwrap() as u8)
         .collect();
     assert!(digits.len().is_multiple_of(2), "odd number of digits");
-    digits
-        .chunks(2)
-        .map(|pair| pair[0] << 4 | pair[1])
-        .collect()
+    digits.chunks(2).map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
 /// A v5 response with this body.
 pub(crate) fn response(stream: i16, body: &[u8]) -> Envelope {
     Envelope {
-        header: Header {
-            version: 5,
-            response: true,
-            flags: 0,
-            stream,
-            opcode: 8,
-            length: body.len() as u32,
-        },
+        header: Header { version: 5, response: true, flags: 0, stream, opcode: 8, length: body.len() as u32 },
         body: Bytes::copy_from_slice(body),
     }
 }
@@ -56,11 +46,7 @@ pub(crate) fn read_bare(stream: &[u8], step: usize) -> Result<Vec<Envelope>, Fra
 }
 
 /// Every envelope in a stream of segments, fed in parts of `step` bytes, and whether it ended between segments.
-pub(crate) fn read_segments(
-    stream: &[u8],
-    lz4: bool,
-    step: usize,
-) -> Result<(Vec<Envelope>, bool), FrameError> {
+pub(crate) fn read_segments(stream: &[u8], lz4: bool, step: usize) -> Result<(Vec<Envelope>, bool), FrameError> {
     let mut buf = BytesMut::new();
     let mut decoder = SegmentDecoder::new(lz4, DEFAULT_MAX_BODY);
     let mut envelopes = Vec::new();

@@ -19,23 +19,10 @@ fn int() -> ColumnType<'static> {
 fn values_are_lengths_and_bytes() {
     let columns = [column("a", int()), column("b", int()), column("c", int())];
     let values = Values::serialize(&columns, &(7_i32, None::<i32>, Unset)).unwrap();
-    assert_eq!(
-        values.as_bytes(),
-        golden("00000004 00000007 FFFFFFFF FFFFFFFE")
-    );
-    assert_eq!(
-        (values.count(), values.has_unset(), values.is_named()),
-        (3, true, false)
-    );
+    assert_eq!(values.as_bytes(), golden("00000004 00000007 FFFFFFFF FFFFFFFE"));
+    assert_eq!((values.count(), values.has_unset(), values.is_named()), (3, true, false));
     let cells: Vec<_> = values.iter().collect();
-    assert_eq!(
-        cells,
-        [
-            RawValue::Value(&[0, 0, 0, 7]),
-            RawValue::Null,
-            RawValue::Unset
-        ]
-    );
+    assert_eq!(cells, [RawValue::Value(&[0, 0, 0, 7]), RawValue::Null, RawValue::Unset]);
     assert!(Values::EMPTY.is_empty() && Values::EMPTY.iter().next().is_none());
     let none = Values::serialize(&[], &()).unwrap();
     assert_eq!(&none, Values::EMPTY);
@@ -48,10 +35,7 @@ fn named_values_have_their_names_before_them() {
     values.push_named("id", &7_i32, &int()).unwrap();
     values.push_named("n", &None::<i32>, &int()).unwrap();
     assert!(values.is_named() && !values.has_unset());
-    assert_eq!(
-        values.as_bytes(),
-        golden("0002 'id' 00000004 00000007 0001 'n' FFFFFFFF")
-    );
+    assert_eq!(values.as_bytes(), golden("0002 'id' 00000004 00000007 0001 'n' FFFFFFFF"));
     let cells: Vec<_> = (&values).into_iter().collect();
     assert_eq!(cells, [RawValue::Value(&[0, 0, 0, 7]), RawValue::Null]);
 
@@ -97,11 +81,7 @@ fn values_must_fit_their_columns() {
 struct Miscounting(usize);
 
 impl SerializeRow for Miscounting {
-    fn serialize(
-        &self,
-        _: &RowSerializationContext<'_>,
-        writer: &mut RowWriter<'_>,
-    ) -> Result<(), SerializationError> {
+    fn serialize(&self, _: &RowSerializationContext<'_>, writer: &mut RowWriter<'_>) -> Result<(), SerializationError> {
         writer.make_cell_writer().set_null();
         for _ in 0..self.0 {
             let _ = writer.make_cell_writer();

@@ -13,10 +13,7 @@ fn versions_are_numbers_and_have_an_order() {
     }
     assert!(V3 < V4 && V4 < V5);
     let unknown = ProtocolVersion::try_from(6).unwrap_err().to_string();
-    assert_eq!(
-        unknown,
-        "protocol version 6 is not known; v3, v4 and v5 are"
-    );
+    assert_eq!(unknown, "protocol version 6 is not known; v3, v4 and v5 are");
     assert!("v6".parse::<ProtocolVersion>().is_err());
     assert!("".parse::<ProtocolVersion>().is_err());
 }
@@ -31,10 +28,7 @@ fn the_highest_common_version_is_found_in_the_list() {
     assert_eq!(highest_common(&["3/v3", "4/v4", "5/v5-beta"], V5), Some(V4));
     assert_eq!(highest_common(&["4/v4", "3/v3"], V5), Some(V4));
     assert_eq!(highest_common(&["6/v6", "7/v7"], V5), None);
-    assert_eq!(
-        highest_common(&["", "/", "x/v3", "99999999999999/v4"], V5),
-        None
-    );
+    assert_eq!(highest_common(&["", "/", "x/v3", "99999999999999/v4"], V5), None);
     assert_eq!(highest_common::<&str>(&[], V5), None);
 }
 
@@ -54,10 +48,7 @@ fn the_versions_in_an_error_are_read() {
 
     let too_old = "the lowest supported version is 1 and the greatest is 2";
     assert_eq!(versions_in_error(too_old), Some(vec![]));
-    assert_eq!(
-        versions_in_error("supported versions are (6/v6)"),
-        Some(vec![])
-    );
+    assert_eq!(versions_in_error("supported versions are (6/v6)"), Some(vec![]));
 
     let scylla = "Invalid or unsupported protocol version: 5";
     assert!(is_version_error(scylla));
@@ -65,11 +56,7 @@ fn the_versions_in_an_error_are_read() {
     let beta = "Beta version of the protocol used (6/v6-beta), but USE_BETA flag is unset";
     assert!(is_version_error(beta));
     assert!(!is_version_error("Unknown compression algorithm: zzz"));
-    for odd in [
-        "supported versions are (3/v3",
-        "lowest supported version is",
-        "",
-    ] {
+    for odd in ["supported versions are (3/v3", "lowest supported version is", ""] {
         assert_eq!(versions_in_error(odd), None);
     }
 }

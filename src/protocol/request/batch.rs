@@ -76,9 +76,7 @@ impl Request for Batch<'_> {
             length = length.plus(1);
             length = match entry.statement {
                 BatchStatement::Text(text) => length.bytes(text.as_bytes()),
-                BatchStatement::Prepared(id) => {
-                    length.short_bytes("the id of a prepared statement", id)?
-                }
+                BatchStatement::Prepared(id) => length.short_bytes("the id of a prepared statement", id)?,
             };
             length = length.values(entry.values, dialect)?;
         }
@@ -107,19 +105,11 @@ impl Request for Batch<'_> {
             put::values(out, entry.values);
         }
         put::short(out, self.consistency as u16);
-        let flags = flag(
-            self.serial_consistency.is_some(),
-            params::SERIAL_CONSISTENCY,
-        ) | flag(self.timestamp.is_some(), params::TIMESTAMP)
+        let flags = flag(self.serial_consistency.is_some(), params::SERIAL_CONSISTENCY)
+            | flag(self.timestamp.is_some(), params::TIMESTAMP)
             | flag(self.keyspace.is_some(), params::KEYSPACE)
             | flag(self.now_in_seconds.is_some(), params::NOW_IN_SECONDS);
         write_flags(flags, dialect, out);
-        write_tail(
-            self.serial_consistency,
-            self.timestamp,
-            self.keyspace,
-            self.now_in_seconds,
-            out,
-        );
+        write_tail(self.serial_consistency, self.timestamp, self.keyspace, self.now_in_seconds, out);
     }
 }

@@ -41,9 +41,7 @@ impl<R: Request> Request for WithExtras<'_, R> {
             }
             length = length.count("entries in the custom payload", payload.len())?;
             for (key, value) in payload.iter() {
-                length = length
-                    .string("a key of the custom payload", key)?
-                    .bytes(value.unwrap_or_default());
+                length = length.string("a key of the custom payload", key)?.bytes(value.unwrap_or_default());
             }
         }
         length.finish()

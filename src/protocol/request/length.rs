@@ -22,18 +22,10 @@ impl Length {
     }
 
     /// Adds `[short bytes]`.
-    pub(super) fn short_bytes(
-        self,
-        what: &'static str,
-        bytes: &[u8],
-    ) -> Result<Self, RequestError> {
+    pub(super) fn short_bytes(self, what: &'static str, bytes: &[u8]) -> Result<Self, RequestError> {
         let length = bytes.len();
         if length > SHORT {
-            return Err(RequestError::TooLong {
-                what,
-                length,
-                limit: SHORT,
-            });
+            return Err(RequestError::TooLong { what, length, limit: SHORT });
         }
         Ok(self.plus(2 + length))
     }
@@ -46,11 +38,7 @@ impl Length {
     /// Adds the two bytes of a list's count.
     pub(super) fn count(self, what: &'static str, count: usize) -> Result<Self, RequestError> {
         if count > SHORT {
-            return Err(RequestError::TooMany {
-                what,
-                count,
-                limit: SHORT,
-            });
+            return Err(RequestError::TooMany { what, count, limit: SHORT });
         }
         Ok(self.plus(2))
     }
@@ -66,25 +54,13 @@ impl Length {
     /// The whole length, when a body may have it.
     pub(super) const fn finish(self) -> Result<usize, RequestError> {
         if self.0 > MAX_BODY {
-            return Err(RequestError::TooLong {
-                what: "the body of the request",
-                length: self.0,
-                limit: MAX_BODY,
-            });
+            return Err(RequestError::TooLong { what: "the body of the request", length: self.0, limit: MAX_BODY });
         }
         Ok(self.0)
     }
 }
 
 /// The error of what this dialect cannot say.
-pub(super) const fn needs(
-    what: &'static str,
-    needs: ProtocolVersion,
-    dialect: Dialect,
-) -> RequestError {
-    RequestError::NeedsVersion {
-        what,
-        needs,
-        version: dialect.version,
-    }
+pub(super) const fn needs(what: &'static str, needs: ProtocolVersion, dialect: Dialect) -> RequestError {
+    RequestError::NeedsVersion { what, needs, version: dialect.version }
 }

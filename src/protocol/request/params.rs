@@ -56,10 +56,7 @@ impl<'a> QueryParams<'a> {
     /// Default parameters with these values.
     #[must_use]
     pub fn with_values(values: &'a Values) -> Self {
-        Self {
-            values,
-            ..Self::default()
-        }
+        Self { values, ..Self::default() }
     }
 
     fn flags(&self, keyspace: Option<&str>) -> u32 {
@@ -94,10 +91,11 @@ impl<'a> QueryParams<'a> {
         if let Some(state) = self.paging_state {
             length = length.bytes(state);
         }
-        length
-            .plus(self.serial_consistency.map_or(0, |_| 2))
-            .plus(self.timestamp.map_or(0, |_| 8))
-            .v5_options(keyspace, self.now_in_seconds, dialect)
+        length.plus(self.serial_consistency.map_or(0, |_| 2)).plus(self.timestamp.map_or(0, |_| 8)).v5_options(
+            keyspace,
+            self.now_in_seconds,
+            dialect,
+        )
     }
 
     /// Appends the parameters.
@@ -114,13 +112,7 @@ impl<'a> QueryParams<'a> {
         if self.paging_state.is_some() {
             put::bytes(out, self.paging_state);
         }
-        write_tail(
-            self.serial_consistency,
-            self.timestamp,
-            keyspace,
-            self.now_in_seconds,
-            out,
-        );
+        write_tail(self.serial_consistency, self.timestamp, keyspace, self.now_in_seconds, out);
     }
 }
 
@@ -151,11 +143,7 @@ impl Length {
 
 /// The length of the flags of QUERY, EXECUTE and BATCH.
 pub(super) const fn flags_len(dialect: Dialect) -> usize {
-    if dialect.version.has_wide_flags() {
-        4
-    } else {
-        1
-    }
+    if dialect.version.has_wide_flags() { 4 } else { 1 }
 }
 
 pub(super) fn write_flags(flags: u32, dialect: Dialect, out: &mut Vec<u8>) {

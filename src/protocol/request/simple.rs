@@ -32,9 +32,7 @@ impl<'a> Startup<'a> {
     /// A startup with the one option that is required, `CQL_VERSION`.
     #[must_use]
     pub fn new() -> Self {
-        Self {
-            options: vec![("CQL_VERSION".into(), "3.0.0".into())],
-        }
+        Self { options: vec![("CQL_VERSION".into(), "3.0.0".into())] }
     }
 
     /// Adds an option, or gives it another value.
@@ -50,9 +48,7 @@ impl<'a> Startup<'a> {
 
     /// The options, in the order in which they are sent.
     pub fn options(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.options
-            .iter()
-            .map(|(key, value)| (key.as_ref(), value.as_ref()))
+        self.options.iter().map(|(key, value)| (key.as_ref(), value.as_ref()))
     }
 }
 
@@ -70,9 +66,8 @@ impl Request for Startup<'_> {
     fn body_len(&self, _: Dialect) -> Result<usize, RequestError> {
         let mut length = Length::default().count("startup options", self.options.len())?;
         for (key, value) in &self.options {
-            length = length
-                .string("the name of a startup option", key)?
-                .string("the value of a startup option", value)?;
+            length =
+                length.string("the name of a startup option", key)?.string("the value of a startup option", value)?;
         }
         length.finish()
     }
@@ -99,9 +94,7 @@ impl Request for AuthResponse<'_> {
     }
 
     fn body_len(&self, _: Dialect) -> Result<usize, RequestError> {
-        Length::default()
-            .bytes(self.token.unwrap_or_default())
-            .finish()
+        Length::default().bytes(self.token.unwrap_or_default()).finish()
     }
 
     fn write_body(&self, _: Dialect, out: &mut Vec<u8>) {

@@ -22,11 +22,7 @@ impl<'a> Query<'a> {
     /// A statement in the keyspace of its connection.
     #[must_use]
     pub const fn new(text: &'a str, params: QueryParams<'a>) -> Self {
-        Self {
-            text,
-            keyspace: None,
-            params,
-        }
+        Self { text, keyspace: None, params }
     }
 }
 
@@ -37,9 +33,7 @@ impl Request for Query<'_> {
 
     fn body_len(&self, dialect: Dialect) -> Result<usize, RequestError> {
         let length = Length::default().bytes(self.text.as_bytes());
-        self.params
-            .measure(length, self.keyspace, dialect)?
-            .finish()
+        self.params.measure(length, self.keyspace, dialect)?.finish()
     }
 
     fn write_body(&self, dialect: Dialect, out: &mut Vec<u8>) {
@@ -61,10 +55,7 @@ impl<'a> Prepare<'a> {
     /// A statement in the keyspace of its connection.
     #[must_use]
     pub const fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            keyspace: None,
-        }
+        Self { text, keyspace: None }
     }
 }
 
@@ -74,16 +65,8 @@ impl Request for Prepare<'_> {
     }
 
     fn body_len(&self, dialect: Dialect) -> Result<usize, RequestError> {
-        let flags = if dialect.version.has_wide_flags() {
-            4
-        } else {
-            0
-        };
-        Length::default()
-            .bytes(self.text.as_bytes())
-            .plus(flags)
-            .v5_options(self.keyspace, None, dialect)?
-            .finish()
+        let flags = if dialect.version.has_wide_flags() { 4 } else { 0 };
+        Length::default().bytes(self.text.as_bytes()).plus(flags).v5_options(self.keyspace, None, dialect)?.finish()
     }
 
     fn write_body(&self, dialect: Dialect, out: &mut Vec<u8>) {
@@ -115,8 +98,7 @@ impl Request for Execute<'_> {
 
     #[inline]
     fn body_len(&self, dialect: Dialect) -> Result<usize, RequestError> {
-        let mut length =
-            Length::default().short_bytes("the id of a prepared statement", self.id)?;
+        let mut length = Length::default().short_bytes("the id of a prepared statement", self.id)?;
         if dialect.has_metadata_id() {
             let id = self.result_metadata_id.ok_or(RequestError::NoMetadataId)?;
             length = length.short_bytes("a result-metadata id", id)?;

@@ -22,33 +22,20 @@ pub struct Values {
 
 impl Values {
     /// No values.
-    pub const EMPTY: &'static Self = &Self {
-        bytes: Vec::new(),
-        count: 0,
-        named: false,
-        unset: false,
-    };
+    pub const EMPTY: &'static Self = &Self { bytes: Vec::new(), count: 0, named: false, unset: false };
 
     /// Serializes a row of values for these columns or bind markers.
     ///
     /// # Errors
     /// When the row does not fit the columns, has more than 65535 values, is longer than a request may be, or
     /// counts its values wrongly.
-    pub fn serialize<R: SerializeRow + ?Sized>(
-        columns: &[ColumnSpec<'_>],
-        row: &R,
-    ) -> Result<Self, ValuesError> {
+    pub fn serialize<R: SerializeRow + ?Sized>(columns: &[ColumnSpec<'_>], row: &R) -> Result<Self, ValuesError> {
         let mut bytes = Vec::with_capacity(16 + 16 * columns.len());
         let mut writer = RowWriter::new(&mut bytes);
         row.serialize(&RowSerializationContext::from_specs(columns), &mut writer)?;
         let written = writer.value_count();
         let count = u16::try_from(written).map_err(|_| ValuesError::TooMany(written))?;
-        let mut values = Self {
-            bytes,
-            count,
-            named: false,
-            unset: false,
-        };
+        let mut values = Self { bytes, count, named: false, unset: false };
         values.check()?;
         Ok(values)
     }
@@ -66,18 +53,11 @@ impl Values {
         if self.count > 0 && !self.named {
             return Err(ValuesError::Mixed);
         }
-        let count = self
-            .count
-            .checked_add(1)
-            .ok_or(ValuesError::TooMany(1 << 16))?;
+        let count = self.count.checked_add(1).ok_or(ValuesError::TooMany(1 << 16))?;
         let length = u16::try_from(name.len()).map_err(|_| ValuesError::Name(name.len()))?;
         let mut bytes = Vec::with_capacity(32);
         value.serialize(column_type, CellWriter::new(&mut bytes))?;
-        let mut cell = Self {
-            bytes,
-            count: 1,
-            ..Self::default()
-        };
+        let mut cell = Self { bytes, count: 1, ..Self::default() };
         cell.check()?;
         self.bytes.extend_from_slice(&length.to_be_bytes());
         self.bytes.extend_from_slice(name.as_bytes());
@@ -121,10 +101,7 @@ impl Values {
     /// The values one by one.
     #[must_use]
     pub fn iter(&self) -> ValuesIter<'_> {
-        ValuesIter {
-            rest: &self.bytes,
-            named: self.named,
-        }
+        ValuesIter { rest: &self.bytes, named: self.named }
     }
 
     /// Compares the cells with their count, since user code wrote them; notes whether one is unset.

@@ -27,13 +27,7 @@ impl SegmentDecoder {
     /// A decoder of uncompressed segments, or of segments with LZ4; `max_body` bounds each envelope's body.
     #[must_use]
     pub fn new(lz4: bool, max_body: u32) -> Self {
-        Self {
-            lz4,
-            max_body,
-            open: 0,
-            unpacked: BytesMut::new(),
-            partial: BytesMut::new(),
-        }
+        Self { lz4, max_body, open: 0, unpacked: BytesMut::new(), partial: BytesMut::new() }
     }
 
     /// Whether nothing is kept between calls: the stream may end here, if the read buffer is empty too.
@@ -80,11 +74,7 @@ impl SegmentDecoder {
     }
 
     /// Begins a self-contained payload, which stands at the front of `buf`.
-    fn open_payload(
-        &mut self,
-        header: SegmentHeader,
-        buf: &mut BytesMut,
-    ) -> Result<(), FrameError> {
+    fn open_payload(&mut self, header: SegmentHeader, buf: &mut BytesMut) -> Result<(), FrameError> {
         if !self.partial.is_empty() {
             let announced = Header::peek(&self.partial, self.max_body)?;
             return Err(FrameError::InterruptedEnvelope {
@@ -120,11 +110,7 @@ impl SegmentDecoder {
     }
 
     /// Adds a payload, which stands at the front of `buf`, to the envelope that is spread over segments.
-    fn continue_partial(
-        &mut self,
-        header: SegmentHeader,
-        buf: &mut BytesMut,
-    ) -> Result<Option<Envelope>, FrameError> {
+    fn continue_partial(&mut self, header: SegmentHeader, buf: &mut BytesMut) -> Result<Option<Envelope>, FrameError> {
         if header.length == 0 {
             return Err(FrameError::EmptyContinuation);
         }
@@ -141,9 +127,7 @@ impl SegmentDecoder {
         let length = header.length as usize;
         let received = self.partial.len() - HEADER_LEN;
         if received > length {
-            return Err(FrameError::Overrun {
-                extra: received - length,
-            });
+            return Err(FrameError::Overrun { extra: received - length });
         }
         if received < length {
             return Ok(None);
@@ -158,17 +142,11 @@ impl SegmentDecoder {
 fn unpack(header: SegmentHeader, packed: &[u8], out: &mut BytesMut) -> Result<(), FrameError> {
     let start = out.len();
     out.resize(start + header.unpacked, 0);
-    let failed = |reason| FrameError::Unpack {
-        what: "a segment",
-        reason,
-    };
-    let actual = decompress_into(packed, &mut out[start..])
-        .map_err(|error| failed(UnpackError::Corrupt(error.to_string())))?;
+    let failed = |reason| FrameError::Unpack { what: "a segment", reason };
+    let actual =
+        decompress_into(packed, &mut out[start..]).map_err(|error| failed(UnpackError::Corrupt(error.to_string())))?;
     if actual != header.unpacked {
-        return Err(failed(UnpackError::OtherLength {
-            announced: header.unpacked,
-            actual,
-        }));
+        return Err(failed(UnpackError::OtherLength { announced: header.unpacked, actual }));
     }
     Ok(())
 }

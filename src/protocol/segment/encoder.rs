@@ -17,9 +17,7 @@ impl SegmentEncoder {
     /// An encoder whose segments travel uncompressed, or with LZ4.
     #[must_use]
     pub fn new(lz4: bool) -> Self {
-        Self {
-            lz4: lz4.then(|| Box::new(CompressTable::default())),
-        }
+        Self { lz4: lz4.then(|| Box::new(CompressTable::default())) }
     }
 
     /// Appends the segments that carry `envelopes`, a buffer of whole envelopes one after the other.
@@ -65,11 +63,7 @@ impl SegmentEncoder {
     fn segment(&mut self, payload: &[u8], self_contained: bool, out: &mut Vec<u8>) {
         let start = out.len();
         let Some(table) = &mut self.lz4 else {
-            let header = SegmentHeader {
-                length: payload.len(),
-                unpacked: 0,
-                self_contained,
-            };
+            let header = SegmentHeader { length: payload.len(), unpacked: 0, self_contained };
             out.extend_from_slice(&header.to_bytes(false)[..SegmentHeader::len(false)]);
             out.extend_from_slice(payload);
             out.extend_from_slice(&crc::crc32(payload).to_le_bytes());
@@ -91,20 +85,14 @@ impl SegmentEncoder {
         out.truncate(body + length);
         let check = crc::crc32(&out[body..]);
         out.extend_from_slice(&check.to_le_bytes());
-        let header = SegmentHeader {
-            length,
-            unpacked,
-            self_contained,
-        };
+        let header = SegmentHeader { length, unpacked, self_contained };
         out[start..body].copy_from_slice(&header.to_bytes(true)[..header_len]);
     }
 }
 
 impl fmt::Debug for SegmentEncoder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("SegmentEncoder")
-            .field("lz4", &self.lz4.is_some())
-            .finish()
+        f.debug_struct("SegmentEncoder").field("lz4", &self.lz4.is_some()).finish()
     }
 }
 

@@ -1,0 +1,391 @@
+//! Where to dial: a name or a socket address, parsed once.
+//!
+//! An [`Address`] is a [`Name`] with a port or a socket address; there is no third state, so nothing
+//! later has to ask whether some text was a name. Comparing, hashing and printing never look anything up.
+//!
+//! ```
+//! use messina_layers::Address;
+//!
+//! let name = Address::parse("db.example.com", 9042)?;
+//! assert_eq!(name.to_string(), "db.example.com:9042");
+//! assert!(matches!(Address::parse("[2001:db8::1]:9043", 9042)?, Address::Socket(_)));
+//! assert!(matches!(Address::parse("2001:db8::1", 9042)?, Address::Socket(_)));
+//! # Ok::<(), messina_layers::AddressError>(())
+//! ```
+
+use std::{
+    fmt,
+    hash::{Hash, Hasher},
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6},
+    str::FromStr,
+    sync::Arc,
+};
+
+/// The longest name that DNS allows, in bytes of text without a final dot.
+const MAX_NAME: usize = 253;
+/// The longest label that DNS allows, in bytes.
+const MAX_LABEL: usize = 63;
+
+/// What a target is dialled by: a name to resolve, or a socket address to use as it is.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Address {
+    /// A name, resolved anew at every connect, and the port wanted there.
+    Name(Name, u16),
+    /// A socket address; a literal is always this, never a name.
+    Socket(SocketAddr),
+}
+
+impl Address {
+    /// Parses `host`, `host:port`, an IP literal, or a bracketed literal with a port.
+    ///
+    /// `default_port` stands in where the text gives none. An IPv6 literal with a port needs brackets;
+    /// a zone is a number (`fe80::1%7`), because looking an interface up by name can fail.
+    ///
+    /// # Errors
+    /// An [`AddressError`] that quotes the text, says what is wrong and what is allowed.
+    pub fn parse(text: &str, default_port: u16) -> Result<Self, AddressError> {
+        Self::parse_with(text, Some(default_port))
+    }
+
+    /// Makes an address from a host (name or literal, no port) and a port.
+    ///
+    /// # Errors
+    /// As [`Address::parse`]; a port of 0 is refused.
+    pub fn new(host: &str, port: u16) -> Result<Self, AddressError> {
+        let fail = |reason| AddressError { text: host.to_owned(), reason };
+        let port = check_port(port).map_err(fail)?;
+        host_of(host, port).map_err(fail)
+    }
+
+    fn parse_with(text: &str, default_port: Option<u16>) -> Result<Self, AddressError> {
+        let fail = |reason| AddressError { text: text.to_owned(), reason };
+        let (host, port) = split_port(text).map_err(fail)?;
+        let port = match (port, default_port) {
+            (Some(port), _) => check_port(port.parse().map_err(|_| fail(Reason::Port))?).map_err(fail)?,
+            (None, Some(port)) => check_port(port).map_err(fail)?,
+            (None, None) => return Err(fail(Reason::NoPort)),
+        };
+        host_of(host, port).map_err(fail)
+    }
+
+    /// The port wanted.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        match self {
+            Self::Name(_, port) => *port,
+            Self::Socket(addr) => addr.port(),
+        }
+    }
+
+    /// The name, where there is one.
+    #[must_use]
+    pub fn name(&self) -> Option<&Name> {
+        match self {
+            Self::Name(name, _) => Some(name),
+            Self::Socket(_) => None,
+        }
+    }
+
+    /// The IP address, where it is already known; a name has none.
+    #[must_use]
+    pub fn ip(&self) -> Option<IpAddr> {
+        match self {
+            Self::Name(..) => None,
+            Self::Socket(addr) => Some(addr.ip()),
+        }
+    }
+
+    /// The host as text: the name as written, or the literal without brackets.
+    #[must_use]
+    pub fn host(&self) -> String {
+        match self {
+            Self::Name(name, _) => name.as_str().to_owned(),
+            Self::Socket(addr) => HostAddr::from(*addr).to_string(),
+        }
+    }
+
+    /// The same host with another port.
+    #[must_use]
+    pub fn with_port(&self, port: u16) -> Self {
+        match self {
+            Self::Name(name, _) => Self::Name(name.clone(), port),
+            Self::Socket(addr) => Self::Socket(HostAddr::from(*addr).with_port(port)),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Name(name, port) => write!(f, "{name}:{port}"),
+            Self::Socket(addr) => addr.fmt(f),
+        }
+    }
+}
+
+impl From<SocketAddr> for Address {
+    fn from(addr: SocketAddr) -> Self {
+        Self::Socket(addr)
+    }
+}
+
+/// Needs a port in the text; see [`Address::parse`] for a default one.
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::parse_with(text, None)
+    }
+}
+
+/// A DNS name, as written; compared and hashed without regard to case.
+#[derive(Clone)]
+pub struct Name(Arc<str>);
+
+impl Name {
+    /// Checks a name: 1 to 253 bytes of labels of 1 to 63 letters, digits, `-` or `_`; a final dot is allowed.
+    ///
+    /// # Errors
+    /// An [`AddressError`] if it is not a name; an IP literal is not a name.
+    pub fn new(text: &str) -> Result<Self, AddressError> {
+        match host_of(text, 1) {
+            Ok(Address::Name(name, _)) => Ok(name),
+            Ok(Address::Socket(_)) => Err(AddressError { text: text.to_owned(), reason: Reason::Literal }),
+            Err(reason) => Err(AddressError { text: text.to_owned(), reason }),
+        }
+    }
+
+    /// The name as it was written.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl PartialEq for Name {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.eq_ignore_ascii_case(&other.0)
+    }
+}
+
+impl Eq for Name {}
+
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        for byte in self.0.bytes() {
+            state.write_u8(byte.to_ascii_lowercase());
+        }
+        state.write_u8(0xff);
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Name({:?})", &*self.0)
+    }
+}
+
+impl FromStr for Name {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        Self::new(text)
+    }
+}
+
+/// An IP address with its zone, without a port: what a pin holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct HostAddr {
+    ip: IpAddr,
+    zone: u32,
+}
+
+impl HostAddr {
+    /// An address with a zone (the scope id of a link-local IPv6 address; 0 is none).
+    #[must_use]
+    pub const fn new(ip: IpAddr, zone: u32) -> Self {
+        match ip {
+            IpAddr::V4(_) => Self { ip, zone: 0 },
+            IpAddr::V6(_) => Self { ip, zone },
+        }
+    }
+
+    /// The IP address.
+    #[must_use]
+    pub const fn ip(&self) -> IpAddr {
+        self.ip
+    }
+
+    /// The zone, 0 where there is none.
+    #[must_use]
+    pub const fn zone(&self) -> u32 {
+        self.zone
+    }
+
+    /// This host at a port.
+    #[must_use]
+    pub const fn with_port(&self, port: u16) -> SocketAddr {
+        match self.ip {
+            IpAddr::V4(ip) => SocketAddr::V4(std::net::SocketAddrV4::new(ip, port)),
+            IpAddr::V6(ip) => SocketAddr::V6(SocketAddrV6::new(ip, port, 0, self.zone)),
+        }
+    }
+}
+
+impl fmt::Display for HostAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.zone {
+            0 => self.ip.fmt(f),
+            zone => write!(f, "{}%{zone}", self.ip),
+        }
+    }
+}
+
+impl From<IpAddr> for HostAddr {
+    fn from(ip: IpAddr) -> Self {
+        Self { ip, zone: 0 }
+    }
+}
+
+/// Drops the port and IPv6 flow information.
+impl From<SocketAddr> for HostAddr {
+    fn from(addr: SocketAddr) -> Self {
+        match addr {
+            SocketAddr::V4(addr) => IpAddr::V4(*addr.ip()).into(),
+            SocketAddr::V6(addr) => Self { ip: IpAddr::V6(*addr.ip()), zone: addr.scope_id() },
+        }
+    }
+}
+
+/// Text that is no address: what it was, what is wrong, what is allowed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddressError {
+    text: String,
+    reason: Reason,
+}
+
+impl AddressError {
+    /// The text that was refused.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl fmt::Display for AddressError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { text, reason } = self;
+        match reason {
+            Reason::Empty => write!(f, "{text:?} has no host; write `host`, `host:port` or `[ipv6]:port`"),
+            Reason::NoPort => write!(f, "{text:?} has no port; write `host:port`"),
+            Reason::Port => write!(f, "the port in {text:?} is not a number from 1 to 65535"),
+            Reason::Brackets => write!(f, "the brackets in {text:?} do not hold an IPv6 address; write `[ipv6]:port`"),
+            Reason::Colons => write!(
+                f,
+                "{text:?} is neither `host:port` nor an IPv6 address; an IPv6 address with a port needs brackets"
+            ),
+            Reason::Zone => write!(
+                f,
+                "the zone in {text:?} is not a number from 0 to 4294967295; interface names are not looked up"
+            ),
+            Reason::Ipv4 => {
+                write!(f, "{text:?} ends in a number but is not an IPv4 address; write four numbers from 0 to 255")
+            }
+            Reason::Character(c) => write!(
+                f,
+                "the name {text:?} has the character {c:?}; allowed are letters a-z, digits, `-`, `_` and dots (an international name in its xn-- form)"
+            ),
+            Reason::Label => write!(f, "the name {text:?} has a label that is not 1 to {MAX_LABEL} characters long"),
+            Reason::Length => write!(f, "the name {text:?} is longer than {MAX_NAME} characters"),
+            Reason::Literal => write!(f, "{text:?} is an IP address, not a name"),
+        }
+    }
+}
+
+impl std::error::Error for AddressError {}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    Empty,
+    NoPort,
+    Port,
+    Brackets,
+    Colons,
+    Zone,
+    Ipv4,
+    Character(char),
+    Label,
+    Length,
+    Literal,
+}
+
+fn check_port(port: u16) -> Result<u16, Reason> {
+    if port == 0 { Err(Reason::Port) } else { Ok(port) }
+}
+
+fn split_port(text: &str) -> Result<(&str, Option<&str>), Reason> {
+    if let Some(rest) = text.strip_prefix('[') {
+        let (_, after) = rest.split_once(']').ok_or(Reason::Brackets)?;
+        let host = &text[..text.len() - after.len()];
+        return match after.strip_prefix(':') {
+            Some(port) => Ok((host, Some(port))),
+            None if after.is_empty() => Ok((host, None)),
+            None => Err(Reason::Brackets),
+        };
+    }
+    match text.split_once(':') {
+        None => Ok((text, None)),
+        Some((_, rest)) if rest.contains(':') => Ok((text, None)),
+        Some((host, port)) => Ok((host, Some(port))),
+    }
+}
+
+fn host_of(host: &str, port: u16) -> Result<Address, Reason> {
+    if let Some(inside) = host.strip_prefix('[') {
+        let inside = inside.strip_suffix(']').ok_or(Reason::Brackets)?;
+        return ipv6(inside, port)?.ok_or(Reason::Brackets);
+    }
+    if host.contains(':') {
+        return ipv6(host, port)?.ok_or(Reason::Colons);
+    }
+    if let Ok(ip) = host.parse::<Ipv4Addr>() {
+        return Ok(Address::Socket(SocketAddr::new(ip.into(), port)));
+    }
+    name(host).map(|name| Address::Name(name, port))
+}
+
+fn ipv6(text: &str, port: u16) -> Result<Option<Address>, Reason> {
+    let (ip, zone) = match text.split_once('%') {
+        None => (text, 0),
+        Some((ip, zone)) => (ip, zone.parse().map_err(|_| Reason::Zone)?),
+    };
+    let ip = ip.parse::<Ipv6Addr>().ok();
+    Ok(ip.map(|ip| Address::Socket(SocketAddrV6::new(ip, port, 0, zone).into())))
+}
+
+fn name(text: &str) -> Result<Name, Reason> {
+    let labels = text.strip_suffix('.').unwrap_or(text);
+    if labels.is_empty() {
+        return Err(Reason::Empty);
+    }
+    if let Some(c) = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')) {
+        return Err(Reason::Character(c));
+    }
+    if labels.len() > MAX_NAME {
+        return Err(Reason::Length);
+    }
+    if labels.split('.').any(|label| label.is_empty() || label.len() > MAX_LABEL) {
+        return Err(Reason::Label);
+    }
+    // A name whose last label is a number would be read as an address by some systems (inet_aton).
+    if labels.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
+        return Err(Reason::Ipv4);
+    }
+    Ok(Name(text.into()))
+}

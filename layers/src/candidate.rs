@@ -1,0 +1,176 @@
+//! What could be tried for a target, and the turn that keeps logins apart.
+
+use std::{fmt, net::SocketAddr, sync::Arc};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use crate::address::HostAddr;
+
+/// The addresses that could be tried for a target: never empty, none twice.
+///
+/// Two addresses are the same if IP, port and zone are; the first occurrence keeps its place.
+#[derive(Clone, Debug)]
+pub struct Candidates<T> {
+    target: T,
+    addrs: Vec<SocketAddr>,
+}
+
+impl<T> Candidates<T> {
+    /// Keeps the first occurrence of each address; gives the target back if there is none at all.
+    ///
+    /// # Errors
+    /// The target, if `addrs` is empty.
+    pub fn new(target: T, addrs: impl IntoIterator<Item = SocketAddr>) -> Result<Self, T> {
+        let addrs = distinct(addrs);
+        if addrs.is_empty() { Err(target) } else { Ok(Self { target, addrs }) }
+    }
+
+    /// The target they belong to.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+
+    /// The addresses, in the order in which they will be tried.
+    pub fn addrs(&self) -> &[SocketAddr] {
+        &self.addrs
+    }
+
+    /// How many there are; at least 1.
+    #[expect(clippy::len_without_is_empty, reason = "never empty")]
+    pub fn len(&self) -> usize {
+        self.addrs.len()
+    }
+
+    /// Gives target and addresses back.
+    pub fn into_parts(self) -> (T, Vec<SocketAddr>) {
+        (self.target, self.addrs)
+    }
+
+    /// Reorders or shortens; what would leave nothing keeps the first.
+    pub(crate) fn arrange(&mut self, arrange: impl FnOnce(&mut Vec<SocketAddr>)) {
+        let first = self.addrs[0];
+        arrange(&mut self.addrs);
+        if self.addrs.is_empty() {
+            self.addrs.push(first);
+        }
+    }
+}
+
+fn distinct(addrs: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
+    let addrs = addrs.into_iter();
+    let mut kept: Vec<SocketAddr> = Vec::with_capacity(addrs.size_hint().0.min(64));
+    // Long answers are rare; for the usual handful a scan beats hashing.
+    let mut seen = std::collections::HashSet::new();
+    for addr in addrs {
+        let plain = HostAddr::from(addr).with_port(addr.port());
+        let new = if kept.len() < 32 {
+            !kept.contains(&plain)
+        } else {
+            if seen.is_empty() {
+                seen.extend(kept.iter().copied());
+            }
+            seen.insert(plain)
+        };
+        if new {
+            kept.push(plain);
+        }
+    }
+    kept
+}
+
+/// One address that is tried now for a target, with the turn it shares with its siblings.
+#[derive(Clone, Debug)]
+pub struct Candidate<T> {
+    target: T,
+    addr: SocketAddr,
+    turn: Turn,
+}
+
+impl<T> Candidate<T> {
+    /// A candidate that has its turn to itself.
+    pub fn new(target: T, addr: SocketAddr) -> Self {
+        Self { target, addr, turn: Turn::free() }
+    }
+
+    /// The same candidate, sharing a turn with others of its connect.
+    #[must_use]
+    pub fn with_turn(mut self, turn: Turn) -> Self {
+        self.turn = turn;
+        self
+    }
+
+    /// The target it is tried for.
+    pub fn target(&self) -> &T {
+        &self.target
+    }
+
+    /// The target it is tried for, to change a fact of this attempt alone.
+    pub fn target_mut(&mut self) -> &mut T {
+        &mut self.target
+    }
+
+    /// The address to dial.
+    pub fn addr(&self) -> SocketAddr {
+        self.addr
+    }
+
+    /// The turn shared by the attempts of one connect.
+    pub fn turn(&self) -> &Turn {
+        &self.turn
+    }
+
+    /// Gives target, address and turn back.
+    pub fn into_parts(self) -> (T, SocketAddr, Turn) {
+        (self.target, self.addr, self.turn)
+    }
+}
+
+/// The right to log in, held by one attempt of a connect at a time.
+///
+/// A handshake takes it before anything that costs the server or can lock an account, and keeps the
+/// [`TurnGuard`] until the attempt ends. Alone, or one after the other, attempts get it at once.
+#[derive(Clone)]
+pub struct Turn(Option<Arc<Semaphore>>);
+
+impl Turn {
+    /// A turn that nobody else shares.
+    #[must_use]
+    pub const fn free() -> Self {
+        Self(None)
+    }
+
+    /// A turn for attempts that may overlap.
+    #[must_use]
+    pub fn shared() -> Self {
+        Self(Some(Arc::new(Semaphore::new(1))))
+    }
+
+    /// Waits until no other attempt of this connect holds the turn.
+    ///
+    /// The wait ends when the holder's attempt does, which its own limits bound. Dropping the future gives
+    /// up the place in the queue.
+    pub async fn take(&self) -> TurnGuard {
+        let permit = match &self.0 {
+            None => None,
+            // The semaphore is never closed; were it, going on beats hanging.
+            Some(turn) => Arc::clone(turn).acquire_owned().await.ok(),
+        };
+        TurnGuard(permit)
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = match &self.0 {
+            None => "free",
+            Some(turn) if turn.available_permits() == 0 => "taken",
+            Some(_) => "shared",
+        };
+        write!(f, "Turn({state})")
+    }
+}
+
+/// Holds the turn until dropped.
+#[derive(Debug)]
+#[must_use = "the turn ends when the guard is dropped"]
+pub struct TurnGuard(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);

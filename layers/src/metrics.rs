@@ -1,0 +1,42 @@
+//! Metric names. No series carries an address.
+
+/// Counter: attempts that ended, by `stage` (the failed one, or `connected`) and `outcome` (`ok`, `error`).
+pub const ATTEMPTS: &str = "messina_layers_connect_attempts_total";
+/// Histogram, seconds: how long attempts took, by `outcome`.
+pub const ATTEMPT_DURATION: &str = "messina_layers_connect_attempt_duration_seconds";
+/// Histogram: how many candidates a connect had after the cap.
+pub const CANDIDATES: &str = "messina_layers_connect_candidates";
+/// Counter: lookups that ended, by `outcome` (`ok`, `empty`, `error`, `timeout`).
+pub const LOOKUPS: &str = "messina_layers_lookups_total";
+/// Histogram, seconds: how long lookups took.
+pub const LOOKUP_DURATION: &str = "messina_layers_lookup_duration_seconds";
+/// Counter: connects that succeeded only after another address had failed.
+pub const FALLBACKS: &str = "messina_layers_connect_fallbacks_total";
+
+/// Describes every metric of this crate to the recorder in force.
+pub fn describe() {
+    metrics::describe_counter!(ATTEMPTS, "Attempts that ended, by stage and outcome");
+    metrics::describe_histogram!(ATTEMPT_DURATION, metrics::Unit::Seconds, "How long attempts took");
+    metrics::describe_histogram!(CANDIDATES, metrics::Unit::Count, "Candidates of a connect, after the cap");
+    metrics::describe_counter!(LOOKUPS, "Lookups that ended, by outcome");
+    metrics::describe_histogram!(LOOKUP_DURATION, metrics::Unit::Seconds, "How long lookups took");
+    metrics::describe_counter!(FALLBACKS, "Connects that succeeded after another address had failed");
+}
+
+pub(crate) fn attempt_ended(failed_at: Option<crate::error::Stage>, elapsed: std::time::Duration) {
+    match failed_at {
+        None => {
+            metrics::counter!(ATTEMPTS, "stage" => "connected", "outcome" => "ok").increment(1);
+            metrics::histogram!(ATTEMPT_DURATION, "outcome" => "ok").record(elapsed);
+        }
+        Some(stage) => {
+            metrics::counter!(ATTEMPTS, "stage" => stage.as_str(), "outcome" => "error").increment(1);
+            metrics::histogram!(ATTEMPT_DURATION, "outcome" => "error").record(elapsed);
+        }
+    }
+}
+
+pub(crate) fn lookup_ended(outcome: &'static str, elapsed: std::time::Duration) {
+    metrics::counter!(LOOKUPS, "outcome" => outcome).increment(1);
+    metrics::histogram!(LOOKUP_DURATION).record(elapsed);
+}

@@ -1,0 +1,191 @@
+//! The default resolver: hickory, non-blocking, without a cache.
+
+use std::{
+    error::Error,
+    fmt,
+    future::Future,
+    net::SocketAddr,
+    pin::Pin,
+    sync::{Arc, OnceLock},
+    task::{Context, Poll},
+};
+
+use hickory_resolver::{
+    TokioResolver,
+    config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig},
+    net::{NetError, runtime::TokioRuntimeProvider},
+};
+use tower_service::Service;
+
+use super::Resolved;
+use crate::address::{Address, Name};
+
+/// Asks DNS without blocking a thread: `/etc/hosts`, search domains, A and AAAA records.
+///
+/// It caches nothing, so a moved name is seen at once. The system's configuration is read at the first
+/// lookup, once for all clones. Sources that nsswitch may name besides, such as mDNS, are not asked; use
+/// [`SystemResolver`](super::SystemResolver) for those.
+#[derive(Clone)]
+pub struct HickoryResolver {
+    shared: Arc<Shared>,
+}
+
+struct Shared {
+    source: Source,
+    resolver: OnceLock<Result<TokioResolver, NetError>>,
+}
+
+enum Source {
+    System,
+    Server(SocketAddr),
+}
+
+impl HickoryResolver {
+    /// Configured by the system (`/etc/resolv.conf`, `/etc/hosts`).
+    #[must_use]
+    pub fn new() -> Self {
+        Self::with_source(Source::System)
+    }
+
+    /// Asks this DNS server alone, over UDP and TCP, and no hosts file.
+    #[must_use]
+    pub fn with_server(server: SocketAddr) -> Self {
+        Self::with_source(Source::Server(server))
+    }
+
+    /// Uses a resolver that was configured elsewhere; its cache, if it has one, is kept.
+    #[must_use]
+    pub fn from_resolver(resolver: TokioResolver) -> Self {
+        let this = Self::with_source(Source::System);
+        // The cell was made above and nobody else has it yet.
+        let _ = this.shared.resolver.set(Ok(resolver));
+        this
+    }
+
+    fn with_source(source: Source) -> Self {
+        Self { shared: Arc::new(Shared { source, resolver: OnceLock::new() }) }
+    }
+}
+
+impl Default for HickoryResolver {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl fmt::Debug for HickoryResolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.shared.source {
+            Source::System => f.write_str("HickoryResolver(system configuration)"),
+            Source::Server(server) => write!(f, "HickoryResolver({server})"),
+        }
+    }
+}
+
+impl Shared {
+    fn resolver(&self) -> Result<&TokioResolver, NetError> {
+        self.resolver.get_or_init(|| self.build()).as_ref().map_err(Clone::clone)
+    }
+
+    fn build(&self) -> Result<TokioResolver, NetError> {
+        let mut builder = match self.source {
+            Source::System => TokioResolver::builder_tokio()?,
+            Source::Server(server) => {
+                let mut connections = vec![ConnectionConfig::udp(), ConnectionConfig::tcp()];
+                for connection in &mut connections {
+                    connection.port = server.port();
+                }
+                let server = NameServerConfig::new(server.ip(), true, connections);
+                let config = ResolverConfig::from_name_servers(vec![server]);
+                TokioResolver::builder_with_config(config, TokioRuntimeProvider::default())
+            }
+        };
+        let options = builder.options_mut();
+        options.cache_size = 0;
+        options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
+        if let Source::Server(_) = self.source {
+            options.use_hosts_file = hickory_resolver::config::ResolveHosts::Never;
+        }
+        builder.build()
+    }
+
+    async fn lookup(&self, name: Name) -> Result<Vec<Resolved>, HickoryError> {
+        let resolver = self.resolver().map_err(|source| HickoryError { name: name.clone(), source })?;
+        match resolver.lookup_ip(name.as_str()).await {
+            Ok(answer) => Ok(answer.iter().map(Resolved::from).collect()),
+            Err(source) if source.is_no_records_found() && !source.is_nx_domain() => Ok(Vec::new()),
+            Err(source) => Err(HickoryError { name, source }),
+        }
+    }
+}
+
+impl Service<Address> for HickoryResolver {
+    type Response = Vec<Resolved>;
+    type Error = HickoryError;
+    type Future = HickoryFuture;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), HickoryError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, address: Address) -> HickoryFuture {
+        HickoryFuture(match address {
+            Address::Socket(addr) => State::Literal(Some(addr)),
+            Address::Name(name, _) => {
+                let shared = Arc::clone(&self.shared);
+                State::Lookup(Box::pin(async move { shared.lookup(name).await }))
+            }
+        })
+    }
+}
+
+/// A lookup in progress; dropping it gives it up.
+pub struct HickoryFuture(State);
+
+enum State {
+    Literal(Option<SocketAddr>),
+    // Boxed because an async block cannot be named; a lookup is network traffic anyway.
+    Lookup(Pin<Box<dyn Future<Output = Result<Vec<Resolved>, HickoryError>> + Send>>),
+}
+
+impl Future for HickoryFuture {
+    type Output = Result<Vec<Resolved>, HickoryError>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        match &mut self.0 {
+            State::Literal(addr) => Poll::Ready(Ok(addr.take().into_iter().map(Resolved::from).collect())),
+            State::Lookup(lookup) => lookup.as_mut().poll(cx),
+        }
+    }
+}
+
+impl fmt::Debug for HickoryFuture {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("HickoryFuture")
+    }
+}
+
+/// DNS gave no usable answer for a name.
+#[derive(Clone, Debug)]
+pub struct HickoryError {
+    name: Name,
+    source: NetError,
+}
+
+impl fmt::Display for HickoryError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { name, source } = self;
+        if source.is_nx_domain() {
+            write!(f, "DNS knows no name {name}")?;
+        } else {
+            write!(f, "DNS gave no answer for {name}")?;
+        }
+        f.write_str(" (hosts file and DNS were asked; for mDNS and other nsswitch sources use the `system` resolver)")
+    }
+}
+
+impl Error for HickoryError {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        Some(&self.source)
+    }
+}
