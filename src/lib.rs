@@ -1,18 +1,19 @@
 //! A client stack for ScyllaDB and Apache Cassandra whose connecting is an ordinary tower service.
 
-pub mod config;
-#[doc(hidden)]
-pub mod connection;
-mod control;
-pub mod endpoint;
+// From the left to the right: each module imports only from those above it.
 pub mod error;
-pub mod establish;
 pub mod metrics;
-pub mod policy;
-mod pool;
 #[doc(hidden)]
 pub mod protocol;
+#[doc(hidden)]
+pub mod connection;
+pub mod endpoint;
+pub mod topology;
+pub mod policy;
+pub mod config;
+pub mod establish;
+mod control;
+mod pool;
 pub mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
-pub mod topology;

@@ -13,6 +13,8 @@
 //! # Ok::<(), messina_layers::AddressError>(())
 //! ```
 
+mod error;
+
 use std::{
     fmt,
     hash::{Hash, Hasher},
@@ -20,6 +22,9 @@ use std::{
     str::FromStr,
     sync::Arc,
 };
+
+pub use self::error::AddressError;
+use self::error::Reason;
 
 /// The longest name that DNS allows, in bytes of text without a final dot.
 const MAX_NAME: usize = 253;
@@ -261,68 +266,6 @@ impl From<SocketAddr> for HostAddr {
             SocketAddr::V6(addr) => Self { ip: IpAddr::V6(*addr.ip()), zone: addr.scope_id() },
         }
     }
-}
-
-/// Text that is no address: what it was, what is wrong, what is allowed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct AddressError {
-    text: String,
-    reason: Reason,
-}
-
-impl AddressError {
-    /// The text that was refused.
-    #[must_use]
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-}
-
-impl fmt::Display for AddressError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, reason } = self;
-        match reason {
-            Reason::Empty => write!(f, "{text:?} has no host; write `host`, `host:port` or `[ipv6]:port`"),
-            Reason::NoPort => write!(f, "{text:?} has no port; write `host:port`"),
-            Reason::Port => write!(f, "the port in {text:?} is not a number from 1 to 65535"),
-            Reason::Brackets => write!(f, "the brackets in {text:?} do not hold an IPv6 address; write `[ipv6]:port`"),
-            Reason::Colons => write!(
-                f,
-                "{text:?} is neither `host:port` nor an IPv6 address; an IPv6 address with a port needs brackets"
-            ),
-            Reason::Zone => write!(
-                f,
-                "the zone in {text:?} is not a number from 0 to 4294967295; interface names are not looked up"
-            ),
-            Reason::Ipv4 => {
-                write!(f, "{text:?} ends in a number but is not an IPv4 address; write four numbers from 0 to 255")
-            }
-            Reason::Character(c) => write!(
-                f,
-                "the name {text:?} has the character {c:?}; allowed are letters a-z, digits, `-`, `_` and dots (an international name in its xn-- form)"
-            ),
-            Reason::Label => write!(f, "the name {text:?} has a label that is not 1 to {MAX_LABEL} characters long"),
-            Reason::Length => write!(f, "the name {text:?} is longer than {MAX_NAME} characters"),
-            Reason::Literal => write!(f, "{text:?} is an IP address, not a name"),
-        }
-    }
-}
-
-impl std::error::Error for AddressError {}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
-    Empty,
-    NoPort,
-    Port,
-    Brackets,
-    Colons,
-    Zone,
-    Ipv4,
-    Character(char),
-    Label,
-    Length,
-    Literal,
 }
 
 fn check_port(port: u16) -> Result<u16, Reason> {

@@ -21,11 +21,11 @@ mod fixed;
 mod hickory;
 #[cfg(feature = "hyper")]
 mod hyper;
+mod resolved;
 mod system;
 
 use std::{
     future::Future,
-    net::SocketAddr,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -45,10 +45,11 @@ pub use self::hickory::{HickoryError, HickoryFuture, HickoryResolver};
 pub use self::hyper::{HyperFuture, HyperResolver};
 pub use self::{
     fixed::{FixedError, FixedResolver},
+    resolved::Resolved,
     system::{SystemFuture, SystemResolver},
 };
 use crate::{
-    address::{Address, HostAddr},
+    address::Address,
     candidate::Candidates,
     error::{BoxError, ConnectError, TimedOut},
     guard::Guarded,
@@ -58,52 +59,6 @@ use crate::{
 
 /// How long a lookup may take unless told otherwise.
 pub const DEFAULT_RESOLVE_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// An address as a resolver answers it; without a port, the one wanted by the target is dialled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Resolved {
-    host: HostAddr,
-    port: Option<u16>,
-}
-
-impl Resolved {
-    /// The socket address to dial for a target that wants `port`.
-    #[must_use]
-    pub fn socket(self, port: u16) -> SocketAddr {
-        self.host.with_port(self.port.unwrap_or(port))
-    }
-}
-
-impl From<HostAddr> for Resolved {
-    fn from(host: HostAddr) -> Self {
-        Self { host, port: None }
-    }
-}
-
-impl From<std::net::IpAddr> for Resolved {
-    fn from(ip: std::net::IpAddr) -> Self {
-        HostAddr::from(ip).into()
-    }
-}
-
-impl From<std::net::Ipv4Addr> for Resolved {
-    fn from(ip: std::net::Ipv4Addr) -> Self {
-        std::net::IpAddr::from(ip).into()
-    }
-}
-
-impl From<std::net::Ipv6Addr> for Resolved {
-    fn from(ip: std::net::Ipv6Addr) -> Self {
-        std::net::IpAddr::from(ip).into()
-    }
-}
-
-/// A port of 0 stands for the one wanted, as in hyper's convention.
-impl From<SocketAddr> for Resolved {
-    fn from(addr: SocketAddr) -> Self {
-        Self { host: addr.into(), port: Some(addr.port()).filter(|port| *port != 0) }
-    }
-}
 
 /// Layers [`Resolve`]: exactly one lookup per connect, under its own limit.
 #[derive(Clone, Debug)]
