@@ -1,0 +1,81 @@
+//! From the bytes of the peer to envelopes.
+
+use std::io;
+use std::pin::pin;
+use std::task::{Context, Poll};
+
+use bytes::BytesMut;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use crate::protocol::envelope::decode_response;
+use crate::protocol::{Envelope, FrameError, HEADER_LEN, Header, SegmentDecoder};
+
+/// How much is read at once.
+const READ: usize = 16 * 1024;
+
+/// How much more is read at once while a long answer comes in.
+const READ_LONG: usize = 256 * 1024;
+
+/// The read buffer and what it is cut by.
+#[derive(Debug)]
+pub(super) struct Reader {
+    input: BytesMut,
+    max_body: u32,
+    /// Set from the moment envelopes travel in segments.
+    segments: Option<SegmentDecoder>,
+}
+
+impl Reader {
+    pub(super) fn new(max_body: u32) -> Self {
+        Self { input: BytesMut::new(), max_body, segments: None }
+    }
+
+    /// From here on envelopes travel in segments.
+    pub(super) fn start_segments(&mut self, lz4: bool) {
+        self.segments = Some(SegmentDecoder::new(lz4, self.max_body));
+    }
+
+    pub(super) fn in_segments(&self) -> bool {
+        self.segments.is_some()
+    }
+
+    /// Whether the stream may end here: nothing has come in part.
+    pub(super) fn is_idle(&self) -> bool {
+        self.input.is_empty() && self.segments.as_ref().is_none_or(SegmentDecoder::is_idle)
+    }
+
+    /// Reads what there is; 0 at the end.
+    pub(super) fn poll_fill<IO: AsyncRead + Unpin>(
+        &mut self,
+        io: &mut IO,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<usize>> {
+        let room = self.room();
+        if self.input.capacity() - self.input.len() < room {
+            self.input.reserve(room.max(READ.saturating_sub(self.input.len())));
+        }
+        pin!(io.read_buf(&mut self.input)).poll(cx)
+    }
+
+    /// How much room the next read must have. What an answer announces is believed only as far as it has come.
+    fn room(&self) -> usize {
+        let received = self.input.len();
+        if received < READ {
+            return READ / 4;
+        }
+        let missing = match (&self.segments, Header::peek(&self.input, self.max_body)) {
+            (None, Ok(Some(header))) => (HEADER_LEN + header.length as usize).saturating_sub(received),
+            _ => received,
+        };
+        missing.min(received).clamp(READ / 4, READ_LONG)
+    }
+
+    /// The next envelope; `None` when more bytes are needed.
+    #[inline]
+    pub(super) fn next(&mut self) -> Result<Option<Envelope>, FrameError> {
+        match &mut self.segments {
+            None => decode_response(&mut self.input, self.max_body),
+            Some(segments) => segments.decode(&mut self.input),
+        }
+    }
+}

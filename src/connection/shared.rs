@@ -1,0 +1,290 @@
+//! What handles, replies and the driver share: one mutex, and counters that are read without it.
+
+use std::net::SocketAddr;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::task::Waker;
+use std::time::Duration;
+
+use tokio::sync::Notify;
+use tokio::time::Instant;
+
+use super::Compression;
+use super::error::{ConnectionError, Delivery, Reason, ReplyError};
+use super::limits::Limits;
+use super::line::Line;
+use super::outgoing::Batch;
+use super::slots::Slots;
+use crate::protocol::Dialect;
+
+/// Everything under the one lock; never held over an await, and no user code runs under it.
+#[derive(Debug, Default)]
+pub(super) struct State {
+    /// What the driver has not taken yet.
+    pub(super) out: Batch,
+    /// All bytes ever queued.
+    pub(super) queued: u64,
+    pub(super) slots: Slots,
+    /// The driver, when it waits.
+    driver: Option<Waker>,
+    /// It waits for something to write.
+    driver_idle: bool,
+    /// Permits held by handles.
+    pub(super) reserved: usize,
+    pub(super) line: Line,
+    /// No new requests; the connection ends when nobody waits any more.
+    pub(super) closing: Option<Closing>,
+    pub(super) ended: Option<Ended>,
+}
+
+/// The connection is on its way out.
+#[derive(Debug)]
+pub(super) struct Closing {
+    pub(super) error: ConnectionError,
+    /// When the requests in flight are cut.
+    pub(super) deadline: Option<Instant>,
+}
+
+/// The connection is over.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) error: ConnectionError,
+    /// How many requests waited for an answer.
+    pub(super) cut: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Shared {
+    state: Mutex<State>,
+    pub(super) limits: Limits,
+    pub(super) peer: SocketAddr,
+    opening: Dialect,
+    negotiated: OnceLock<Negotiated>,
+    /// All bytes ever written, in terms of what was queued; only the driver writes it.
+    written: AtomicU64,
+    in_flight: AtomicUsize,
+    orphans: AtomicUsize,
+    queued: AtomicU64,
+    opened: Instant,
+    last_answer: AtomicU64,
+    pub(super) ended: Notify,
+}
+
+/// What both sides agreed on before STARTUP.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Negotiated {
+    pub(super) dialect: Dialect,
+    pub(super) compression: Option<Compression>,
+}
+
+impl Shared {
+    pub(super) fn new(peer: SocketAddr, opening: Dialect, limits: Limits) -> Self {
+        Self {
+            state: Mutex::default(),
+            limits,
+            peer,
+            opening,
+            negotiated: OnceLock::new(),
+            written: AtomicU64::new(0),
+            in_flight: AtomicUsize::new(0),
+            orphans: AtomicUsize::new(0),
+            queued: AtomicU64::new(0),
+            opened: Instant::now(),
+            last_answer: AtomicU64::new(0),
+            ended: Notify::new(),
+        }
+    }
+
+    /// Takes the lock. A panic under it cannot leave a half-made state that matters, so poison is ignored.
+    pub(super) fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        match self.negotiated.get() {
+            Some(negotiated) => negotiated.dialect,
+            None => self.opening,
+        }
+    }
+
+    pub(super) fn compression(&self) -> Option<Compression> {
+        self.negotiated.get().and_then(|both| both.compression)
+    }
+
+    pub(super) fn negotiated(&self) -> Option<&Negotiated> {
+        self.negotiated.get()
+    }
+
+    /// Settles what both sides agreed on; false when it was settled before.
+    pub(super) fn negotiate(&self, negotiated: Negotiated) -> bool {
+        self.negotiated.set(negotiated).is_ok()
+    }
+
+    pub(super) fn written(&self) -> u64 {
+        self.written.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn set_written(&self, written: u64) {
+        self.written.store(written, Ordering::Relaxed);
+    }
+
+    pub(super) fn in_flight(&self) -> usize {
+        self.in_flight.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn orphans(&self) -> usize {
+        self.orphans.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn answered_now(&self) {
+        let since = Instant::now().duration_since(self.opened).as_nanos();
+        self.last_answer.store(since as u64, Ordering::Relaxed);
+    }
+
+    pub(super) fn last_answer(&self) -> Instant {
+        self.opened + Duration::from_nanos(self.last_answer.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn error(&self, reason: Reason) -> ConnectionError {
+        ConnectionError::new(self.peer, reason)
+    }
+
+    /// Puts the numbers that are read without the lock in step with the table.
+    pub(super) fn publish(&self, state: &State) {
+        self.in_flight.store(state.slots.used(), Ordering::Relaxed);
+        self.orphans.store(state.slots.orphans(), Ordering::Relaxed);
+        self.queued.store(state.queued, Ordering::Relaxed);
+    }
+
+    /// Bytes queued and not written yet.
+    pub(super) fn pending(&self) -> u64 {
+        let queued = self.queued.load(Ordering::Relaxed);
+        queued.saturating_sub(self.written())
+    }
+
+    /// How many more requests may be taken now.
+    pub(super) fn room(&self, state: &State) -> usize {
+        if state.queued.saturating_sub(self.written()) > self.limits.max_queued() as u64 {
+            return 0;
+        }
+        let taken = state.slots.used() + state.reserved;
+        self.limits.max_requests().saturating_sub(taken)
+    }
+
+    /// The waker of the handle that one freed slot lets go.
+    pub(super) fn next_in_line(&self, state: &mut State) -> Option<Waker> {
+        if state.line.is_empty() {
+            return None;
+        }
+        let room = self.room(state);
+        state.line.waker(room.checked_sub(1)?)
+    }
+
+    /// The wakers of every handle that may go.
+    pub(super) fn all_in_line(&self, state: &mut State, into: &mut Vec<Waker>) {
+        if state.line.is_empty() {
+            return;
+        }
+        for place in 0..self.room(state).min(state.line.len()) {
+            into.extend(state.line.waker(place));
+        }
+    }
+
+    /// Begins to close, unless that was begun before; an earlier deadline wins.
+    ///
+    /// Gives the wakers of the driver and of every handle in line.
+    pub(super) fn begin_close(&self, state: &mut State, reason: Reason, deadline: Option<Instant>) -> Vec<Waker> {
+        match &mut state.closing {
+            Some(closing) => {
+                closing.deadline = match (closing.deadline, deadline) {
+                    (Some(old), Some(new)) => Some(old.min(new)),
+                    (old, new) => old.or(new),
+                }
+            }
+            None => {
+                let error = self.error(reason);
+                state.closing = Some(Closing { error, deadline });
+            }
+        }
+        let mut wakers = Vec::new();
+        for place in 0..state.line.len() {
+            wakers.extend(state.line.waker(place));
+        }
+        wakers.extend(state.wake_driver());
+        wakers
+    }
+
+    /// Ends the connection: everyone who waits is told why.
+    pub(super) fn end(&self, reason: Reason) -> ConnectionError {
+        let mut wakers = Vec::new();
+        let mut state = self.lock();
+        if let Some(ended) = &state.ended {
+            return ended.error.clone();
+        }
+        let error = match (&state.closing, reason) {
+            // Whoever began to close it knows why.
+            (Some(closing), Reason::Closed) => closing.error.clone(),
+            (_, reason) => self.error(reason),
+        };
+        state.ended = Some(Ended { error: error.clone(), cut: state.slots.waiting() });
+        state.slots.wakers(&mut wakers);
+        for place in 0..state.line.len() {
+            wakers.extend(state.line.waker(place));
+        }
+        let driver = state.wake_driver();
+        let out = std::mem::take(&mut state.out);
+        drop(state);
+        drop((driver, out));
+        for waker in wakers {
+            waker.wake();
+        }
+        self.ended.notify_waiters();
+        error
+    }
+}
+
+impl State {
+    /// Why no new request is taken, if so.
+    pub(super) fn refusal(&self) -> Option<&ConnectionError> {
+        match (&self.ended, &self.closing) {
+            (Some(ended), _) => Some(&ended.error),
+            (None, Some(closing)) => Some(&closing.error),
+            (None, None) => None,
+        }
+    }
+
+    /// Why a waiting stream gets no answer any more, and whether its request can have been sent.
+    pub(super) fn lost(&self, stream: u16, written: u64) -> Option<ReplyError> {
+        let ended = self.ended.as_ref()?;
+        let end = self.slots.end(stream)?;
+        let delivery = if end > written { Delivery::NotSent } else { Delivery::Sent };
+        Some(ReplyError::Connection { delivery, error: ended.error.clone() })
+    }
+
+    /// Leaves the driver's waker; `idle` says that it waits for something to write. Gives the old waker.
+    pub(super) fn park(&mut self, waker: Waker, idle: bool) -> Option<Waker> {
+        self.driver_idle = idle;
+        self.driver.replace(waker)
+    }
+
+    /// The driver, if it waits for something to write.
+    pub(super) fn wake_idle_driver(&mut self) -> Option<Waker> {
+        if self.driver_idle { self.wake_driver() } else { None }
+    }
+
+    /// The driver, whatever it waits for.
+    pub(super) fn wake_driver(&mut self) -> Option<Waker> {
+        self.driver_idle = false;
+        self.driver.take()
+    }
+
+    /// When a graceful close gives up waiting.
+    pub(super) fn close_at(&self) -> Option<Instant> {
+        self.closing.as_ref()?.deadline
+    }
+
+    /// Whether nobody waits for this connection any more, and it is to close.
+    pub(super) fn finished(&self) -> bool {
+        self.closing.is_some() && self.slots.waiting() == 0
+    }
+}
