@@ -1,0 +1,94 @@
+//! A test: its name, the clusters it needs, and what it does with them.
+
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use libtest_mimic::{Completion, Failed, Trial};
+
+use super::registry::{Lease, Registry};
+use super::spec::Spec;
+use super::tools;
+
+type Body = Box<dyn FnOnce(Clusters) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
+
+/// One test before it is known whether it can run.
+pub(crate) struct Case {
+    name: String,
+    specs: Vec<Spec>,
+    limit: Duration,
+    body: Body,
+}
+
+/// What a test gets: its clusters in the order asked for, and the registry.
+#[derive(Debug)]
+pub(crate) struct Clusters {
+    leases: Vec<Lease>,
+    pub(crate) registry: Arc<Registry>,
+}
+
+impl std::ops::Index<usize> for Clusters {
+    type Output = Lease;
+
+    fn index(&self, index: usize) -> &Lease {
+        &self.leases[index]
+    }
+}
+
+/// A test that runs in a runtime of its own, on one thread, for a minute at most.
+pub(crate) fn case<F, Fut>(name: &str, specs: impl Into<Vec<Spec>>, body: F) -> Case
+where
+    F: FnOnce(Clusters) -> Fut + Send + 'static,
+    Fut: Future<Output = ()> + 'static,
+{
+    Case {
+        name: name.to_owned(),
+        specs: specs.into(),
+        limit: Duration::from_secs(60),
+        body: Box::new(|clusters| Box::pin(body(clusters))),
+    }
+}
+
+impl Case {
+    /// Another limit than a minute.
+    pub(crate) fn limit(self, limit: Duration) -> Self {
+        Self { limit, ..self }
+    }
+
+    /// The case as the test runner takes it. `registry` says why nothing can run, if so.
+    pub(crate) fn trial(self, registry: &Shared) -> Trial {
+        let registry = registry.clone();
+        Trial::ignorable_test(self.name, move || match registry.get() {
+            Ok(registry) => {
+                let leases = registry.lease(&self.specs)?;
+                run(Clusters { leases, registry }, self.limit, self.body)
+            }
+            Err(why) if tools::required() => Err(Failed::from(why)),
+            Err(why) => Ok(Completion::ignored_with(why)),
+        })
+    }
+}
+
+fn run(clusters: Clusters, limit: Duration, body: Body) -> Result<Completion, Failed> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let result = runtime.block_on(async { tokio::time::timeout(limit, body(clusters)).await });
+    runtime.shutdown_background();
+    result.map(|()| Completion::Completed).map_err(|_| Failed::from(format!("not done after {limit:?}")))
+}
+
+/// The registry, made when the first test runs.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Shared(Arc<OnceLock<Result<Arc<Registry>, String>>>);
+
+impl Shared {
+    fn get(&self) -> Result<Arc<Registry>, String> {
+        self.0.get_or_init(|| Registry::create().map(Arc::new)).clone()
+    }
+
+    /// Ends what was started.
+    pub(crate) fn end(&self) {
+        if let Some(Ok(registry)) = self.0.get() {
+            registry.end();
+        }
+    }
+}
