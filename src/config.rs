@@ -1,1 +1,81 @@
 //! Parsed settings; an invalid value cannot be built.
+//!
+//! A [`Draft`] takes values as they come; [`Draft::check`] gives a [`Config`] or says which option has which
+//! value and what is allowed. Options have the names of the settings file; see [`Draft::set`].
+
+mod auth;
+mod draft;
+mod keys;
+mod tls;
+
+use std::{sync::Arc, time::Duration};
+
+use messina_layers::{ConnectOptions, TcpConnector};
+use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+
+pub use self::{
+    auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
+    draft::Draft,
+    keys::KEYS,
+    tls::TlsSettings,
+};
+use crate::{
+    connection::{Compression, Limits},
+    endpoint::ContactPoint,
+    protocol::ProtocolVersion,
+};
+
+/// What to do when the server tells another host id than the expected one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum HostIdCheck {
+    /// Nothing.
+    Off,
+    /// Use the connection and say so in the log.
+    Warn,
+    /// Close the connection and try the next address.
+    #[default]
+    Reject,
+}
+
+/// Settings that passed every check; cheap to clone behind its `Arc`.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// Where to look for the cluster first; never empty.
+    pub contact_points: Vec<ContactPoint>,
+    /// The upper half of the connect stack.
+    pub connect: ConnectOptions,
+    /// The TCP leaf.
+    pub tcp: TcpConnector,
+    /// Limits a TLS handshake.
+    pub tls_timeout: Duration,
+    /// Limits each step of a connect after TLS.
+    pub init_timeout: Duration,
+    /// TLS, where wanted.
+    pub tls: Option<TlsSettings>,
+    /// How to log in, where wanted.
+    pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// The only version to speak, or `None` to negotiate.
+    pub protocol_version: Option<ProtocolVersion>,
+    /// The compression to ask for.
+    pub compression: Option<Compression>,
+    /// The keyspace of every connection.
+    pub keyspace: Option<Arc<str>>,
+    /// What to do about a wrong host id.
+    pub host_id_check: HostIdCheck,
+    /// The bounds of one connection.
+    pub limits: Limits,
+    /// The data centre that requests prefer.
+    pub local_datacenter: Option<String>,
+    /// Limits a whole request, every page fetch alike.
+    pub request_timeout: Duration,
+    /// The consistency of requests that name none.
+    pub consistency: Consistency,
+    /// The serial consistency of requests that name none.
+    pub serial_consistency: SerialConsistency,
+    /// Rows per page of requests that name no size.
+    pub page_size: i32,
+    /// Whether requests that do not say so may be executed twice.
+    pub default_idempotence: bool,
+}

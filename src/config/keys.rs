@@ -1,0 +1,197 @@
+//! Options by name, as a settings file writes them.
+
+use std::time::Duration;
+
+use messina_layers::Order;
+use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+
+use super::{Draft, HostIdCheck};
+use crate::{connection::Compression, error::ConfigError, protocol::ProtocolVersion};
+
+/// Every option that [`Draft::set`] knows.
+pub const KEYS: &[&str] = &[
+    "basic.contact-points",
+    "basic.session-keyspace",
+    "basic.load-balancing-policy.local-datacenter",
+    "basic.request.timeout",
+    "basic.request.consistency",
+    "basic.request.serial-consistency",
+    "basic.request.page-size",
+    "basic.request.default-idempotence",
+    "advanced.connection.max-candidate-addresses",
+    "advanced.connection.candidate-order",
+    "advanced.connection.attempt-delay",
+    "advanced.connection.connect-budget",
+    "advanced.connection.max-auth-failures",
+    "advanced.connection.resolve-timeout",
+    "advanced.connection.connect-timeout",
+    "advanced.connection.tls-handshake-timeout",
+    "advanced.connection.init-query-timeout",
+    "advanced.connection.max-requests-per-connection",
+    "advanced.connection.max-orphan-requests",
+    "advanced.connection.host-id-check",
+    "advanced.socket.tcp-no-delay",
+    "advanced.socket.keep-alive",
+    "advanced.protocol.version",
+    "advanced.protocol.compression",
+    "advanced.tls.ca-file",
+    "advanced.tls.accepted-names",
+    "advanced.resolve-contact-points",
+];
+
+pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), ConfigError> {
+    let value = value.trim();
+    let list = || value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect();
+    match key {
+        "basic.contact-points" => draft.contact_points = list(),
+        "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
+        "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),
+        "basic.request.timeout" => draft.request_timeout = duration(key, value)?,
+        "basic.request.consistency" => draft.consistency = consistency(key, value)?,
+        "basic.request.serial-consistency" => draft.serial_consistency = serial(key, value)?,
+        "basic.request.page-size" => draft.page_size = number(key, value, "1 to 2147483647")?,
+        "basic.request.default-idempotence" => draft.default_idempotence = boolean(key, value)?,
+        "advanced.connection.max-candidate-addresses" => {
+            draft.max_candidate_addresses = number(key, value, "1 or more")?;
+        }
+        "advanced.connection.candidate-order" => draft.candidate_order = order(key, value)?,
+        "advanced.connection.attempt-delay" => draft.attempt_delay = duration(key, value)?,
+        "advanced.connection.connect-budget" => draft.connect_budget = Some(duration(key, value)?),
+        "advanced.connection.max-auth-failures" => {
+            draft.max_auth_failures = Some(number(key, value, "1 or more")?);
+        }
+        "advanced.connection.resolve-timeout" => draft.resolve_timeout = duration(key, value)?,
+        "advanced.connection.connect-timeout" => draft.connect_timeout = duration(key, value)?,
+        "advanced.connection.tls-handshake-timeout" => draft.tls_timeout = Some(duration(key, value)?),
+        "advanced.connection.init-query-timeout" => draft.init_timeout = duration(key, value)?,
+        "advanced.connection.max-requests-per-connection" => {
+            draft.max_requests = number(key, value, "1 to 32768")?;
+        }
+        "advanced.connection.max-orphan-requests" => draft.max_orphans = number(key, value, "0 or more")?,
+        "advanced.connection.host-id-check" => draft.host_id_check = host_id_check(key, value)?,
+        "advanced.socket.tcp-no-delay" => draft.nodelay = boolean(key, value)?,
+        "advanced.socket.keep-alive" => draft.keepalive = Some(duration(key, value)?),
+        "advanced.protocol.version" => draft.protocol_version = Some(version(key, value)?),
+        "advanced.protocol.compression" => draft.compression = compression(key, value)?,
+        "advanced.tls.ca-file" => draft.tls_ca_file = Some(value.into()),
+        "advanced.tls.accepted-names" => draft.tls_names = list(),
+        "advanced.resolve-contact-points" => {
+            boolean(key, value)?;
+            tracing::warn!("`{key}` does nothing: contact points stay names and are expanded at every connect");
+        }
+        _ => return Err(unknown(key, value)),
+    }
+    Ok(())
+}
+
+fn unknown(key: &str, value: &str) -> ConfigError {
+    let nearest = KEYS.iter().min_by_key(|known| distance(known, key));
+    let allowed = match nearest {
+        Some(known) if distance(known, key) <= 2 + key.len() / 4 => {
+            format!("no value, since there is no such option; did you mean `{known}`?")
+        }
+        _ => "no value, since there is no such option; `config::KEYS` lists those there are".to_owned(),
+    };
+    ConfigError::new(key, value, allowed)
+}
+
+/// Levenshtein's distance: how many letters differ.
+fn distance(a: &str, b: &str) -> usize {
+    let b: Vec<char> = b.chars().take(200).collect();
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.chars().take(200).enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.iter().enumerate() {
+            let replaced = diagonal + usize::from(x != *y);
+            diagonal = row[j + 1];
+            row[j + 1] = replaced.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+fn number<N: std::str::FromStr>(key: &str, value: &str, allowed: &str) -> Result<N, ConfigError> {
+    value.parse().map_err(|_| ConfigError::new(key, value, allowed))
+}
+
+fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
+    value.parse().map_err(|_| ConfigError::new(key, value, "true or false"))
+}
+
+/// A number with its unit: `250ms`, `5 s`, `1 min`.
+fn duration(key: &str, value: &str) -> Result<Duration, ConfigError> {
+    let fail = || ConfigError::new(key, value, "a number with its unit: us, ms, s or min, such as `250 ms`");
+    let split = value.find(|c: char| !c.is_ascii_digit()).ok_or_else(fail)?;
+    let (amount, unit) = value.split_at(split);
+    let amount: u64 = amount.parse().map_err(|_| fail())?;
+    match unit.trim() {
+        "us" => Ok(Duration::from_micros(amount)),
+        "ms" => Ok(Duration::from_millis(amount)),
+        "s" => Ok(Duration::from_secs(amount)),
+        "min" => Ok(Duration::from_secs(amount.checked_mul(60).ok_or_else(fail)?)),
+        _ => Err(fail()),
+    }
+}
+
+fn order(key: &str, value: &str) -> Result<Order, ConfigError> {
+    let all = [Order::Shuffle, Order::PreferredFirst, Order::AsGiven, Order::InterleaveFamilies];
+    all.into_iter()
+        .find(|order| order.to_string() == value)
+        .ok_or_else(|| ConfigError::new(key, value, "shuffle, first-then-shuffle, as-given or interleave-families"))
+}
+
+fn host_id_check(key: &str, value: &str) -> Result<HostIdCheck, ConfigError> {
+    let all = [HostIdCheck::Off, HostIdCheck::Warn, HostIdCheck::Reject];
+    all.into_iter()
+        .find(|check| check.to_string() == value)
+        .ok_or_else(|| ConfigError::new(key, value, "off, warn or reject"))
+}
+
+fn version(key: &str, value: &str) -> Result<ProtocolVersion, ConfigError> {
+    match value.trim_start_matches(['v', 'V']) {
+        "3" => Ok(ProtocolVersion::V3),
+        "4" => Ok(ProtocolVersion::V4),
+        "5" => Ok(ProtocolVersion::V5),
+        _ => Err(ConfigError::new(key, value, "3, 4 or 5; leave it out to negotiate")),
+    }
+}
+
+fn compression(key: &str, value: &str) -> Result<Option<Compression>, ConfigError> {
+    match value {
+        "lz4" => Ok(Some(Compression::Lz4)),
+        "snappy" => Ok(Some(Compression::Snappy)),
+        "none" => Ok(None),
+        _ => Err(ConfigError::new(key, value, "lz4, snappy or none")),
+    }
+}
+
+fn consistency(key: &str, value: &str) -> Result<Consistency, ConfigError> {
+    use Consistency as C;
+    Ok(match value.to_ascii_uppercase().as_str() {
+        "ANY" => C::Any,
+        "ONE" => C::One,
+        "TWO" => C::Two,
+        "THREE" => C::Three,
+        "QUORUM" => C::Quorum,
+        "ALL" => C::All,
+        "LOCAL_QUORUM" => C::LocalQuorum,
+        "EACH_QUORUM" => C::EachQuorum,
+        "LOCAL_ONE" => C::LocalOne,
+        "SERIAL" => C::Serial,
+        "LOCAL_SERIAL" => C::LocalSerial,
+        _ => {
+            let allowed =
+                "ANY, ONE, TWO, THREE, QUORUM, ALL, LOCAL_QUORUM, EACH_QUORUM, LOCAL_ONE, SERIAL or LOCAL_SERIAL";
+            return Err(ConfigError::new(key, value, allowed));
+        }
+    })
+}
+
+fn serial(key: &str, value: &str) -> Result<SerialConsistency, ConfigError> {
+    match value.to_ascii_uppercase().as_str() {
+        "SERIAL" => Ok(SerialConsistency::Serial),
+        "LOCAL_SERIAL" => Ok(SerialConsistency::LocalSerial),
+        _ => Err(ConfigError::new(key, value, "SERIAL or LOCAL_SERIAL")),
+    }
+}
