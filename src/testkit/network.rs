@@ -1,0 +1,196 @@
+//! A network of pipes inside the process: dials by socket address, without sockets.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::pending;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+
+use super::Log;
+use super::bare::{Bare, serve_bare};
+use super::fault::{Fault, Stage};
+use super::node::{Arrival, Inner, refused};
+use super::pipe::{Io, Pipe};
+
+/// Addresses that can be dialled without a socket, so that a test may pause the clock.
+///
+/// Nodes are put here by [`ClusterBuilder::network`](super::ClusterBuilder::network), bare addresses by [`refused`](Self::refused) and its
+/// siblings. A clone is the same network.
+///
+/// ```
+/// # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+/// use messina::testkit::{Cluster, Network};
+///
+/// let network = Network::new();
+/// let cluster = Cluster::builder().network(&network).start().await?;
+/// let silent = network.mute();
+/// let stream = network.dial(cluster.node(0).addr()).await?; // reads and writes
+/// assert_eq!(network.dials(silent), 0);
+/// # drop(stream);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Default)]
+pub struct Network {
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    log: Log,
+    state: Mutex<NetworkState>,
+}
+
+#[derive(Default)]
+struct NetworkState {
+    places: HashMap<SocketAddr, Place>,
+    dials: HashMap<SocketAddr, usize>,
+    order: Vec<SocketAddr>,
+    clients: u32,
+    clusters: u8,
+    bare: u8,
+    tasks: JoinSet<()>,
+}
+
+#[derive(Clone)]
+enum Place {
+    Node(Weak<Inner>, mpsc::UnboundedSender<Arrival>),
+    Bare(Bare),
+}
+
+impl Network {
+    /// An empty network.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// The log that clusters in this network write unless they are given another.
+    pub fn log(&self) -> &Log {
+        &self.shared.log
+    }
+
+    /// Dials an address.
+    ///
+    /// # Errors
+    /// As a socket would: refused, or no such host for an address that nobody has.
+    pub async fn dial(&self, addr: SocketAddr) -> io::Result<Pipe> {
+        let (place, client) = self.state().dial(addr)?;
+        let (near, far) = Pipe::pair(client, addr);
+        let io = Io::Pipe(far);
+        match place {
+            Place::Bare(Bare::Refused) => Err(refused()),
+            Place::Bare(Bare::BlackHole) => pending().await,
+            Place::Bare(kind) => {
+                // What was closed before this dial is seen before it.
+                tokio::task::yield_now().await;
+                let recorder = self.shared.log.opened(addr, client);
+                let mut state = self.state();
+                while state.tasks.try_join_next().is_some() {}
+                state.tasks.spawn(serve_bare(io, kind, recorder));
+                Ok(near)
+            }
+            Place::Node(node, arrivals) => {
+                let node = node.upgrade().ok_or_else(refused)?;
+                if node.is_killed() {
+                    return Err(refused());
+                }
+                let fault = match node.strike(Stage::Tcp) {
+                    Some(Fault::Refuse) => return Err(refused()),
+                    Some(Fault::Silence) => return pending().await,
+                    Some(Fault::Delay(delay)) => {
+                        tokio::time::sleep(delay).await;
+                        None
+                    }
+                    other => other,
+                };
+                arrivals.send(Arrival { io, fault }).map_err(|_| refused())?;
+                Ok(near)
+            }
+        }
+    }
+
+    /// How often an address was dialled.
+    pub fn dials(&self, addr: SocketAddr) -> usize {
+        self.state().dials.get(&addr).copied().unwrap_or(0)
+    }
+
+    /// Every dial, in order.
+    pub fn dialled(&self) -> Vec<SocketAddr> {
+        self.state().order.clone()
+    }
+
+    /// An address that refuses.
+    pub fn refused(&self) -> SocketAddr {
+        self.bare(Bare::Refused)
+    }
+
+    /// An address where a dial never ends.
+    pub fn black_hole(&self) -> SocketAddr {
+        self.bare(Bare::BlackHole)
+    }
+
+    /// An address that accepts and never answers.
+    pub fn mute(&self) -> SocketAddr {
+        self.bare(Bare::Mute)
+    }
+
+    /// An address that accepts and closes.
+    pub fn closes(&self) -> SocketAddr {
+        self.bare(Bare::Closes)
+    }
+
+    fn bare(&self, kind: Bare) -> SocketAddr {
+        let mut state = self.state();
+        state.bare += 1;
+        let addr = SocketAddr::from(([10, 255, 0, state.bare], 9042));
+        state.places.insert(addr, Place::Bare(kind));
+        addr
+    }
+
+    /// Addresses that no other cluster of this network has.
+    pub(super) fn fresh_addresses(&self, count: usize) -> Vec<SocketAddr> {
+        let mut state = self.state();
+        let cluster = state.clusters;
+        state.clusters += 1;
+        let hosts = (1..=u8::MAX).take(count);
+        hosts.map(|host| SocketAddr::from(([10, cluster, 0, host], 9042))).collect()
+    }
+
+    pub(super) fn add_node(&self, node: &Arc<Inner>, arrivals: mpsc::UnboundedSender<Arrival>) -> io::Result<()> {
+        let place = Place::Node(Arc::downgrade(node), arrivals);
+        match self.state().places.insert(node.addr, place) {
+            Some(Place::Node(old, _)) if old.strong_count() > 0 => Err(io::ErrorKind::AddrInUse.into()),
+            _ => Ok(()),
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, NetworkState> {
+        self.shared.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl NetworkState {
+    fn dial(&mut self, addr: SocketAddr) -> io::Result<(Place, SocketAddr)> {
+        *self.dials.entry(addr).or_default() += 1;
+        self.order.push(addr);
+        self.clients += 1;
+        let port = u16::try_from(32768 + self.clients % 28000).unwrap_or(32768);
+        let Some(place) = self.places.get(&addr) else {
+            let known = self.places.keys();
+            let text = format!("nothing in this network has {addr}; there are {known:?}");
+            return Err(io::Error::new(io::ErrorKind::HostUnreachable, text));
+        };
+        Ok((place.clone(), ([10, 254, 0, 1], port).into()))
+    }
+}
+
+impl fmt::Debug for Network {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = self.state();
+        f.debug_struct("Network").field("places", &state.places.keys()).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,217 @@
+//! A node, as its connections see it.
+
+use std::collections::HashMap;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+
+use crate::testkit::cluster::Shared;
+use crate::testkit::door::{Door, Mode};
+use crate::testkit::fault::{Fault, Rule, Script, Stage};
+use crate::testkit::pipe::Io;
+use crate::testkit::{NodeFacts, Push, serve};
+
+/// A node, as its connections see it.
+#[derive(Debug)]
+pub(in crate::testkit) struct Inner {
+    pub(in crate::testkit) index: usize,
+    pub(in crate::testkit) addr: SocketAddr,
+    pub(in crate::testkit) cluster: Arc<Shared>,
+    facts: Arc<Mutex<NodeFacts>>,
+    script: Mutex<Script>,
+    pub(in crate::testkit) life: watch::Sender<Life>,
+    pub(super) live: watch::Sender<usize>,
+    door: Option<Door>,
+    subscribers: Mutex<Vec<Subscriber>>,
+    prepared: Mutex<HashMap<Vec<u8>, String>>,
+    shards_given: Mutex<u16>,
+}
+
+/// Whether a node works.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::testkit) struct Life {
+    pub(in crate::testkit) state: State,
+    /// Grows with each kill: connections of an earlier life end.
+    pub(in crate::testkit) epoch: u64,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::testkit) enum State {
+    Running,
+    Frozen,
+    Killed,
+}
+
+#[derive(Debug)]
+struct Subscriber {
+    kinds: Vec<String>,
+    sender: mpsc::UnboundedSender<Push>,
+}
+
+/// A connection that reached a node, with what the TCP stage does to it.
+#[derive(Debug)]
+pub(in crate::testkit) struct Arrival {
+    pub(in crate::testkit) io: Io,
+    pub(in crate::testkit) fault: Option<Fault>,
+}
+
+/// Where connections come from.
+#[derive(Debug)]
+pub(in crate::testkit) enum Entrance {
+    Port,
+    Pipes(mpsc::UnboundedReceiver<Arrival>),
+}
+
+/// A mutex whose holder never panics.
+pub(in crate::testkit) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Inner {
+    pub(in crate::testkit) fn new(
+        index: usize,
+        addr: SocketAddr,
+        door: Option<Door>,
+        cluster: Arc<Shared>,
+        script: Script,
+    ) -> Self {
+        let facts = cluster.members[index].clone();
+        Self {
+            index,
+            addr,
+            cluster,
+            facts,
+            script: Mutex::new(script),
+            life: watch::Sender::new(Life { state: State::Running, epoch: 0 }),
+            live: watch::Sender::new(0),
+            door,
+            subscribers: Mutex::default(),
+            prepared: Mutex::default(),
+            shards_given: Mutex::default(),
+        }
+    }
+
+    pub(in crate::testkit) fn facts(&self) -> NodeFacts {
+        lock(&self.facts).clone()
+    }
+
+    pub(super) fn facts_mut(&self) -> MutexGuard<'_, NodeFacts> {
+        lock(&self.facts)
+    }
+
+    pub(super) fn script(&self) -> MutexGuard<'_, Script> {
+        lock(&self.script)
+    }
+
+    pub(in crate::testkit) fn strike(&self, stage: Stage) -> Option<Fault> {
+        self.script().strike(stage)
+    }
+
+    pub(in crate::testkit) fn prepared(&self) -> MutexGuard<'_, HashMap<Vec<u8>, String>> {
+        lock(&self.prepared)
+    }
+
+    pub(in crate::testkit) fn subscribe(&self, kinds: Vec<String>, sender: mpsc::UnboundedSender<Push>) {
+        lock(&self.subscribers).push(Subscriber { kinds, sender });
+    }
+
+    /// Sends an event to those who registered for it; says to how many.
+    pub(super) fn push(&self, event: &Push) -> usize {
+        let mut subscribers = lock(&self.subscribers);
+        subscribers.retain(|subscriber| !subscriber.sender.is_closed());
+        let registered = subscribers.iter().filter(|to| to.kinds.contains(&event.kind));
+        registered.filter(|to| to.sender.send(event.clone()).is_ok()).count()
+    }
+
+    /// The shard of a new connection: one after the other.
+    pub(in crate::testkit) fn next_shard(&self) -> u16 {
+        let shards = self.facts().scylla.map_or(1, |scylla| scylla.shards.max(1));
+        let mut given = lock(&self.shards_given);
+        let shard = *given % shards;
+        *given = shard + 1;
+        shard
+    }
+
+    /// Puts the node into this state; gives the state it was in.
+    pub(in crate::testkit) fn enter(&self, state: State) -> State {
+        let mut was = state;
+        self.life.send_modify(|life| was = std::mem::replace(&mut life.state, state));
+        was
+    }
+
+    pub(in crate::testkit) fn is_killed(&self) -> bool {
+        self.life.borrow().state == State::Killed
+    }
+
+    /// Opens or closes the port as life and script demand.
+    pub(in crate::testkit) fn apply_door(&self) {
+        let Some(door) = &self.door else { return };
+        let lasting = self.script().current(Stage::Tcp).and_then(Rule::always).cloned();
+        let mode = match lasting {
+            _ if self.is_killed() => Mode::Refusing,
+            Some(Fault::Refuse) => Mode::Refusing,
+            Some(Fault::Silence) => Mode::BlackHole,
+            _ => Mode::Open,
+        };
+        if let Err(error) = door.set(mode) {
+            panic!("node {} at {} cannot be set to {mode:?}: {error}", self.index, self.addr);
+        }
+    }
+
+    /// Accepts until the cluster ends.
+    pub(in crate::testkit) async fn accept(self: Arc<Self>, mut entrance: Entrance) {
+        let mut connections = JoinSet::new();
+        let mut life = self.life.subscribe();
+        loop {
+            // The sender lives in `self`.
+            if life.wait_for(|life| life.state != State::Frozen).await.is_err() {
+                return;
+            }
+            tokio::select! {
+                arrival = self.next_arrival(&mut entrance) => {
+                    let Some(arrival) = arrival else { return };
+                    self.live.send_modify(|live| *live += 1);
+                    connections.spawn(serve::serve(Live(self.clone()), arrival));
+                }
+                _ = life.changed() => {}
+                Some(_) = connections.join_next() => {}
+            }
+        }
+    }
+
+    async fn next_arrival(&self, entrance: &mut Entrance) -> Option<Arrival> {
+        match entrance {
+            Entrance::Port => {
+                let io = Io::Tcp(self.door.as_ref()?.accept().await);
+                Some(Arrival { io, fault: self.strike(Stage::Tcp) })
+            }
+            Entrance::Pipes(pipes) => pipes.recv().await,
+        }
+    }
+}
+
+/// A node with one more connection, for as long as this lives.
+#[derive(Debug)]
+pub(in crate::testkit) struct Live(Arc<Inner>);
+
+impl std::ops::Deref for Live {
+    type Target = Inner;
+
+    fn deref(&self) -> &Inner {
+        &self.0
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        self.0.live.send_modify(|live| *live -= 1);
+    }
+}
+
+/// An address where nobody answered.
+pub(in crate::testkit) fn refused() -> io::Error {
+    io::ErrorKind::ConnectionRefused.into()
+}

@@ -1,0 +1,172 @@
+//! One connection, from the server's side.
+
+use std::pin::pin;
+
+use tokio::sync::mpsc;
+use tokio::task::{JoinSet, yield_now};
+
+use super::Push;
+use super::bare::GARBAGE;
+use super::fault::Fault;
+use super::log::{Ended, Recorder};
+use super::node::{Arrival, Live, State};
+use super::wire::{Compression, Framing};
+use crate::protocol::{Dialect, Opcode};
+use reply::Flow;
+use stream::Stream;
+
+mod init;
+mod reply;
+mod request;
+mod statement;
+mod stream;
+mod system;
+
+/// A connection and what it agreed on.
+struct Connection {
+    node: Live,
+    stream: Stream,
+    recorder: Recorder,
+    framing: Framing,
+    compression: Compression,
+    phase: Phase,
+    /// What STARTUP agreed on.
+    dialect: Option<Dialect>,
+    shard: u16,
+    /// Whether initialisation is over for the count of overlapping logins.
+    settled: bool,
+    events: mpsc::UnboundedSender<Push>,
+    /// Answers that wait for their time.
+    late: JoinSet<Vec<u8>>,
+}
+
+/// How far the login is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    New,
+    Authenticating,
+    Ready,
+}
+
+/// Serves a connection until it ends, or the node's life does.
+pub(super) async fn serve(node: Live, arrival: Arrival) {
+    let Ok(client) = arrival.io.peer_addr() else { return };
+    let mut life = node.life.subscribe();
+    let epoch = life.borrow().epoch;
+    // What was closed before this dial is seen before it: the count of overlaps is exact.
+    yield_now().await;
+    let (events, pushed) = mpsc::unbounded_channel();
+    let mut connection = Connection {
+        stream: Stream::new(arrival.io),
+        recorder: node.cluster.log.opened(node.addr, client),
+        framing: Framing::default(),
+        compression: Compression::None,
+        phase: Phase::New,
+        dialect: None,
+        shard: node.next_shard(),
+        settled: false,
+        events,
+        late: JoinSet::new(),
+        node,
+    };
+    let ended = {
+        let mut run = pin!(connection.run(arrival.fault, pushed));
+        loop {
+            let now = *life.borrow_and_update();
+            if now.epoch != epoch || now.state == State::Killed {
+                break Ended::Reset;
+            }
+            // A frozen node is one whose connections are not polled.
+            tokio::select! {
+                changed = life.changed() => if changed.is_err() { break Ended::ByServer },
+                ended = &mut run, if now.state == State::Running => break ended,
+            }
+        }
+    };
+    let Connection { node, stream, mut recorder, .. } = connection;
+    if ended == Ended::Reset {
+        stream.reset_on_drop();
+    }
+    drop(stream);
+    recorder.end(ended);
+    drop(node);
+}
+
+impl Connection {
+    async fn run(&mut self, fault: Option<Fault>, mut pushed: mpsc::UnboundedReceiver<Push>) -> Ended {
+        if let Some(fault) = fault
+            && let Some(ended) = self.tcp_fault(fault).await
+        {
+            return ended;
+        }
+        loop {
+            loop {
+                match self.framing.next(&mut self.stream.received) {
+                    Ok(None) => break,
+                    Ok(Some(envelope)) => match self.handle(envelope).await {
+                        Flow::Go => {}
+                        Flow::Close => return self.close().await,
+                        Flow::Reset => return Ended::Reset,
+                    },
+                    Err(error) => {
+                        self.damaged(&error);
+                        return self.close().await;
+                    }
+                }
+            }
+            tokio::select! {
+                transferred = self.stream.transfer() => match transferred {
+                    Ok(new) if new > 0 => {
+                        let start = self.stream.received.len() - new;
+                        self.recorder.received(&self.stream.received[start..]);
+                    }
+                    Ok(_) | Err(_) => return Ended::ByClient,
+                },
+                Some(push) = pushed.recv() => self.push(&push),
+                Some(Ok(bytes)) = self.late.join_next() => self.stream.send(&bytes),
+            }
+        }
+    }
+
+    /// What a fault of the TCP stage does to a connection that was let in.
+    async fn tcp_fault(&mut self, fault: Fault) -> Option<Ended> {
+        self.recorder.note(super::log::EventKind::Fault(super::Stage::Tcp));
+        match fault {
+            Fault::Delay(delay) => {
+                tokio::time::sleep(delay).await;
+                None
+            }
+            Fault::Silence | Fault::Half => Some(self.stay_mute().await),
+            Fault::Wrong(_) => {
+                self.stream.send(GARBAGE);
+                Some(self.close().await)
+            }
+            Fault::Refuse | Fault::Reset => Some(Ended::Reset),
+            Fault::Close | Fault::Cut(_) | Fault::Answer(_) => Some(self.close().await),
+        }
+    }
+
+    /// Reads until the client goes, and says nothing.
+    async fn stay_mute(&mut self) -> Ended {
+        while let Ok(new @ 1..) = self.stream.transfer().await {
+            let start = self.stream.received.len() - new;
+            self.recorder.received(&self.stream.received[start..]);
+            self.stream.received.clear();
+        }
+        Ended::ByClient
+    }
+
+    /// Sends what waits, then closes in good order.
+    async fn close(&mut self) -> Ended {
+        // The client may be gone already.
+        let _ = self.stream.finish().await;
+        Ended::ByServer
+    }
+
+    fn push(&mut self, push: &Push) {
+        let body = push.body();
+        let version = self.dialect.map_or(4, |dialect| dialect.version.as_u8());
+        let bytes = self.seal(version, 0, -1, Opcode::Event.as_u8(), body);
+        self.stream.send(&bytes);
+    }
+}
