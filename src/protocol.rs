@@ -11,8 +11,11 @@ pub mod dialect;
 pub mod envelope;
 pub mod frame_error;
 pub mod opcode;
+mod parse_error;
 pub mod payload;
+pub mod reader;
 pub mod request;
+pub mod response;
 pub mod segment;
 pub mod version;
 
@@ -22,5 +25,6 @@ pub use frame_error::FrameError;
 pub use opcode::Opcode;
 pub use payload::Payload;
 pub use request::{Request, Values};
+pub use response::{Answer, ParseError, Response};
 pub use segment::{SegmentDecoder, SegmentEncoder};
 pub use version::ProtocolVersion;
