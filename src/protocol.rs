@@ -7,18 +7,20 @@
 //! Nothing here trusts the other side: every count is bounded by the bytes left, every length by a limit the caller
 //! gives, and no allocation is sized by a number that was not checked.
 
-pub mod dialect;
-pub mod envelope;
-pub mod frame_error;
-pub mod opcode;
-mod parse_error;
-pub mod payload;
-pub mod reader;
-pub mod request;
-pub mod response;
-pub mod segment;
 pub mod version;
+pub mod dialect;
+pub mod opcode;
+pub mod request;
+pub mod payload;
+pub mod envelope;
+pub mod compression;
+pub mod segment;
+pub mod frame_error;
+pub mod response;
+pub mod reader;
+mod parse_error;
 
+pub use compression::Compression;
 pub use dialect::Dialect;
 pub use envelope::{DEFAULT_MAX_BODY, Envelope, HEADER_LEN, Header};
 pub use frame_error::FrameError;

@@ -15,14 +15,14 @@
 //! # Ok::<(), messina::protocol::request::RequestError>(())
 //! ```
 
-mod batch;
-mod extras;
-mod length;
-mod params;
-mod put;
 mod simple;
 mod statement;
+mod params;
+mod batch;
+mod extras;
 mod values;
+mod length;
+mod put;
 
 use thiserror::Error;
 

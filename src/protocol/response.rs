@@ -3,15 +3,15 @@
 //! Nothing is believed: counts are bounded by the bytes left, types by a depth, and what is not known is a value
 //! rather than an error wherever the rest can be read without it. Rows stay bytes until they are asked for.
 
-mod class_name;
-mod column_type;
+pub mod supported;
+pub mod server_error;
 mod error_detail;
 pub mod event;
-mod metadata;
 mod prepared;
 mod rows;
-pub mod server_error;
-pub mod supported;
+mod metadata;
+mod column_type;
+mod class_name;
 
 use std::sync::Arc;
 

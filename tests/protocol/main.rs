@@ -1,15 +1,16 @@
 //! The protocol as bytes: golden vectors, round trips, and hostile input.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod envelope;
-mod errors;
-mod golden;
-mod hostile;
+mod version;
 mod requests;
+mod values;
+mod envelope;
+mod compression;
+mod segment;
 mod responses;
 mod results;
-mod segment;
-mod support;
 mod types;
-mod values;
-mod version;
+mod errors;
+mod hostile;
+mod golden;
+mod support;
