@@ -1,1 +1,87 @@
 //! The one place where a CQL connection attempt is assembled.
+//!
+//! [`connect`] builds the whole stack, from the name of a contact point to a connection that is logged in,
+//! identified and, for a control connection, registered for events. Nothing shared is written inside an attempt:
+//! what it learned comes back by value in [`Accepted`], and latching it is the caller's business.
+
+mod accept;
+mod auth;
+mod error;
+mod handshake;
+mod identify;
+mod negotiate;
+mod open;
+mod register;
+mod seams;
+mod tls;
+
+use messina_layers::{
+    AttemptLayer, BoxConnect, Candidate, HandshakeLayer, TlsLayer, Transport, connect_stack, error::BoxError,
+};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower::{Service, ServiceBuilder, util::BoxCloneSyncService};
+
+use self::{
+    accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, negotiate::negotiate_layer,
+    register::RegisterLayer,
+};
+pub use self::{
+    accept::Accepted,
+    error::{LoginRefused, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
+    identify::{BoxIdentity, IdentityRequest, SystemLocal},
+    open::Open,
+    seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
+};
+use crate::config::Config;
+
+/// Builds the stack that every connection of a session is opened through.
+///
+/// The upper half is [`messina_layers::connect_stack`]; the attempt below it is assembled here.
+#[must_use]
+pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
+    let Seams { resolver, leaf, identity, connect, candidate } = seams;
+    let attempt = match leaf {
+        Leaf::Tcp => attempt(config, config.tcp.clone(), identity),
+        Leaf::Custom(connector) => attempt(config, connector, identity),
+        Leaf::Layered(layer) => attempt(config, layer(seams::boxed_tcp(config.tcp.clone())), identity),
+    };
+    // The user's candidate seam stands outside our observation of an attempt: once per address.
+    let attempt = match candidate {
+        Some(layer) => layer(attempt),
+        None => attempt,
+    };
+    let stack = BoxConnect::new(connect_stack(attempt, resolver, config.connect));
+    // The user's connect seam stands outside everything: once per connect, whatever the number of addresses.
+    match connect {
+        Some(layer) => seams::guarded(layer(stack)),
+        None => stack,
+    }
+}
+
+/// One attempt at one address, from the outside in, with the reason why each layer stands where it does.
+fn attempt<C, IO>(config: &Config, connector: C, identity: BoxIdentity) -> BoxAttempt
+where
+    C: Service<Candidate<Open>, Response = Transport<Open, IO>> + Clone + Send + Sync + 'static,
+    C::Future: Send + 'static,
+    C::Error: Into<BoxError> + 'static,
+    IO: AsyncRead + AsyncWrite + Unpin + Send + Sync + 'static,
+{
+    BoxCloneSyncService::new(
+        ServiceBuilder::new()
+            // Outermost, so that span and counters cover everything one address costs.
+            .layer(AttemptLayer::new())
+            // Spawns the driver: only a connection that passed everything below gets a task.
+            .layer(AcceptLayer)
+            // After identity, so that a refused candidate never registers for events.
+            .layer(RegisterLayer)
+            // After the handshake, while the remaining candidates are still held: a refusal costs this address alone.
+            .layer(IdentifyLayer::new(identity))
+            // Around transport and handshake: another version needs a new connection to the same address.
+            .layer(negotiate_layer())
+            // Each of its steps has its own limit, and waiting for the turn has the holder's, so none is set here.
+            .layer(HandshakeLayer::new(CqlHandshake).without_timeout())
+            // Always present; plain where the target asks for no TLS.
+            .layer(TlsLayer::new().with_timeout(config.tls_timeout))
+            .service(connector),
+    )
+}

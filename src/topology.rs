@@ -1,5 +1,6 @@
 //! The cluster as immutable values.
 
 mod node_info;
+mod row;
 
-pub use self::node_info::NodeInfo;
+pub use self::{node_info::NodeInfo, row::RowError};

@@ -31,14 +31,15 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
 pin_project! {
     /// A future whose panic is its error.
     #[derive(Debug)]
-    pub(crate) struct Guarded<F> {
+    pub struct Guarded<F> {
         #[pin]
         inner: F,
     }
 }
 
 impl<F> Guarded<F> {
-    pub(crate) const fn new(inner: F) -> Self {
+    /// Wraps a future.
+    pub const fn new(inner: F) -> Self {
         Self { inner }
     }
 }

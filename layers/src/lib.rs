@@ -65,7 +65,8 @@ pub mod tcp;
 pub mod established;
 pub mod backoff;
 pub mod error;
-mod guard;
+#[doc(hidden)]
+pub mod guard;
 pub mod metrics;
 mod random;
 pub mod stack;

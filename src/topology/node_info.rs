@@ -2,7 +2,11 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use scylla_cql_core::deserialize::row::ColumnIterator;
 use uuid::Uuid;
+
+use super::row::{Row, RowError};
+use crate::protocol::response::Rows;
 
 /// What a node says of itself in `system.local`, or of another in its peers table.
 ///
@@ -48,5 +52,65 @@ impl NodeInfo {
             schema_version: None,
             tokens: Vec::new(),
         }
+    }
+}
+
+impl NodeInfo {
+    /// Reads `system.local`; `None` if there is no row. `port` stands in where the row has none.
+    ///
+    /// # Errors
+    /// If a column has an unexpected type or value, or the node has no host id.
+    pub fn from_local(rows: &Rows, port: u16) -> Result<Option<Self>, RowError> {
+        let Some(columns) = rows.raw().next() else { return Ok(None) };
+        let columns = columns.map_err(|error| RowError::new("system.local", "?", error))?;
+        let row = Row::read("system.local", columns)?;
+        let mut node = Self::common(&row)?;
+        node.cluster_name = row.get("cluster_name")?;
+        node.partitioner = row.get("partitioner")?;
+        node.broadcast = row.get("broadcast_address")?;
+        let port = port_of(&row, "rpc_port")?.unwrap_or(port);
+        node.address = usable(row.get("rpc_address")?).or(usable(node.broadcast)).map(|ip| (ip, port).into());
+        Ok(Some(node))
+    }
+
+    /// Reads a row of `system.peers_v2` or `system.peers`. `port` stands in where the row has none.
+    ///
+    /// # Errors
+    /// If a column has an unexpected type or value, the node has no host id, or no address that could be dialled.
+    pub(crate) fn from_peer(table: &'static str, columns: ColumnIterator<'_, '_>, port: u16) -> Result<Self, RowError> {
+        let row = Row::read(table, columns)?;
+        let mut node = Self::common(&row)?;
+        node.broadcast = row.get("peer")?;
+        let port = port_of(&row, "native_port")?.unwrap_or(port);
+        let ip = usable(row.get("native_address")?).or(usable(row.get("rpc_address")?)).or(usable(node.broadcast));
+        let ip = ip.ok_or_else(|| row.error("native_address", "no address that could be dialled"))?;
+        node.address = Some((ip, port).into());
+        Ok(node)
+    }
+
+    fn common(row: &Row<'_>) -> Result<Self, RowError> {
+        let host_id = row.get::<Uuid>("host_id")?.ok_or_else(|| row.error("host_id", "the node reports no host id"))?;
+        let mut node = Self::new(host_id);
+        node.datacenter = row.get("data_center")?;
+        node.rack = row.get("rack")?;
+        node.release_version = row.get("release_version")?;
+        node.schema_version = row.get("schema_version")?;
+        node.tokens = row.get("tokens")?.unwrap_or_default();
+        Ok(node)
+    }
+}
+
+/// An address that means something to others: 0.0.0.0 and :: do not.
+fn usable(ip: Option<IpAddr>) -> Option<IpAddr> {
+    ip.filter(|ip| !ip.is_unspecified())
+}
+
+fn port_of(row: &Row<'_>, column: &str) -> Result<Option<u16>, RowError> {
+    match row.get::<i32>(column)? {
+        None => Ok(None),
+        Some(port) => match u16::try_from(port) {
+            Ok(port) if port > 0 => Ok(Some(port)),
+            _ => Err(row.error(column, format_args!("{port} is not a port"))),
+        },
     }
 }

@@ -1,0 +1,293 @@
+//! OPTIONS, then, in its turn, STARTUP, login, the cluster's name and the keyspace.
+//!
+//! Order and messages: CQL specification v4 and v5, sections 4.1 and 5 ("Compression"); the reading of version
+//! errors is lenient, since a server answers a version that it does not speak in its own.
+
+use std::{
+    fmt,
+    future::Future,
+    pin::Pin,
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use messina_layers::{Scope, Stage, Transport, TurnGuard, error::AttemptError};
+use scylla_cql_core::frame::types::Consistency;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tower_service::Service;
+
+use super::{
+    Open, auth,
+    error::{UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
+};
+use crate::{
+    config::HostIdCheck,
+    connection::{Compression, Opening, OpeningError},
+    error::stage,
+    protocol::{
+        Dialect, Envelope, ProtocolVersion,
+        request::{Options, Query, QueryParams, Request, Startup},
+        response::{self, Response, ResultResponse, ServerError, Supported},
+        version::versions_in_error,
+    },
+};
+
+/// Sent as `DRIVER_NAME` in STARTUP.
+const DRIVER_NAME: &str = "Messina";
+/// The query that tells which cluster answers.
+const CLUSTER_NAME: &str = "SELECT cluster_name FROM system.local WHERE key='local'";
+
+/// A connection that is shaken hands with but not accepted: dropping it closes the socket.
+pub(super) struct Greeted<IO> {
+    pub(super) opening: Opening<IO>,
+    pub(super) target: Open,
+    pub(super) supported: Supported,
+    pub(super) cluster_name: String,
+    pub(super) compression: Option<Compression>,
+    // Held until the attempt ends, so that no other of this connect logs in.
+    pub(super) turn: TurnGuard,
+}
+
+/// The CQL handshake, as a service over any transport.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CqlHandshake;
+
+impl<IO> Service<Transport<Open, IO>> for CqlHandshake
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    type Response = Greeted<IO>;
+    type Error = AttemptError;
+    type Future = CqlHandshakeFuture<IO>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), AttemptError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, transport: Transport<Open, IO>) -> Self::Future {
+        // Boxed because an async block cannot be named; a handshake is round trips anyway.
+        CqlHandshakeFuture(Box::pin(shake_hands(transport)))
+    }
+}
+
+type Step<T> = Result<T, AttemptError>;
+
+/// A handshake in progress; dropping it closes the socket.
+pub(super) struct CqlHandshakeFuture<IO>(Pin<Box<dyn Future<Output = Step<Greeted<IO>>> + Send>>);
+
+impl<IO> Future for CqlHandshakeFuture<IO> {
+    type Output = Step<Greeted<IO>>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        self.0.as_mut().poll(cx)
+    }
+}
+
+impl<IO> fmt::Debug for CqlHandshakeFuture<IO> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("CqlHandshakeFuture")
+    }
+}
+
+async fn shake_hands<IO>(transport: Transport<Open, IO>) -> Step<Greeted<IO>>
+where
+    IO: AsyncRead + AsyncWrite + Unpin + Send,
+{
+    let Transport { target, io, peer, turn, .. } = transport;
+    let config = Arc::clone(target.config());
+    // v4 unless told otherwise: every server that matters reads it, and SUPPORTED may offer more.
+    let first = target.asked().or(target.latched()).unwrap_or(ProtocolVersion::V4);
+    let opening = Opening::new(io, peer, first, config.limits.clone());
+    let mut steps = Steps { opening, dialect: first.into(), target, limit: config.init_timeout };
+
+    let supported = match steps.ask(&Options, stage::OPTIONS).await? {
+        Response::Supported(supported) => supported,
+        other => return Err(steps.unexpected(stage::OPTIONS, "OPTIONS", other)),
+    };
+    steps.check_host(&supported)?;
+    let version = steps.version(&supported)?;
+    steps.dialect = supported.dialect(version);
+    let compression = compression(config.compression, version, &supported);
+
+    // From here on the server does work, and a wrong password counts: one attempt of a connect at a time.
+    let turn = turn.take().await;
+    steps.opening.negotiate(steps.dialect, compression);
+    let mut startup = Startup::new().with("DRIVER_NAME", DRIVER_NAME).with("DRIVER_VERSION", env!("CARGO_PKG_VERSION"));
+    if let Some(compression) = compression {
+        startup = startup.with("COMPRESSION", name_of(compression));
+    }
+    for (key, value) in Supported::startup_options(steps.dialect) {
+        startup = startup.with(key, value);
+    }
+    match steps.ask(&startup, stage::STARTUP).await? {
+        Response::Ready => {}
+        Response::Authenticate { authenticator } => auth::log_in(&mut steps, &authenticator).await?,
+        other => return Err(steps.unexpected(stage::STARTUP, "STARTUP", other)),
+    }
+    let cluster_name = steps.cluster_name().await?;
+    if let Some(keyspace) = &config.keyspace {
+        steps.set_keyspace(keyspace).await?;
+    }
+    let Steps { opening, target, .. } = steps;
+    Ok(Greeted { opening, target, supported, cluster_name, compression, turn })
+}
+
+/// A connection that is asked one thing after another.
+pub(super) struct Steps<IO> {
+    opening: Opening<IO>,
+    dialect: Dialect,
+    target: Open,
+    limit: Duration,
+}
+
+impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
+    pub(super) fn target(&self) -> &Open {
+        &self.target
+    }
+
+    pub(super) fn peer(&self) -> std::net::SocketAddr {
+        self.opening.handle().peer()
+    }
+
+    /// Sends one request and reads its answer; an ERROR comes back as one unless it is about the version.
+    pub(super) async fn ask<R: Request + ?Sized>(&mut self, request: &R, stage: Stage) -> Step<Response> {
+        let envelope = self.opening.request(request, self.limit).await;
+        let envelope = envelope.map_err(|error| step_error(stage, error))?;
+        let response = read(envelope, self.dialect, stage)?;
+        if let Response::Error(error) = &response
+            && error.is_version_error()
+        {
+            return Err(self.version_refused(stage, error.message.clone(), versions_in_error(&error.message)));
+        }
+        Ok(response)
+    }
+
+    /// What the server said instead of the answer to `asked`.
+    pub(super) fn unexpected(&self, stage: Stage, asked: &'static str, got: Response) -> AttemptError {
+        match got {
+            Response::Error(error) => AttemptError::new(stage, error),
+            other => AttemptError::new(stage, UnexpectedAnswer::new(asked, &other)),
+        }
+    }
+
+    /// A refusal by an identified node holds for all of its addresses; a name may front other nodes.
+    fn version_refused(&self, stage: Stage, message: String, server: Option<Vec<ProtocolVersion>>) -> AttemptError {
+        let scope = if self.target.expected_host().is_some() { Scope::Endpoint } else { Scope::Candidate };
+        let asked = self.dialect.version;
+        let refused = VersionRefused { asked, tried: vec![asked], server, message };
+        AttemptError::new(stage, refused).with_scope(scope).forcing_down()
+    }
+
+    /// Compares the host id that ScyllaDB tells in SUPPORTED with the expected one, before anything costs.
+    fn check_host(&self, supported: &Supported) -> Step<()> {
+        let check = self.target.config().host_id_check;
+        let (Some(expected), Some(actual)) = (self.target.expected_host(), supported.first("SCYLLA_HOST_ID")) else {
+            return Ok(());
+        };
+        // Text that is no id tells nothing.
+        let Ok(actual) = actual.parse() else { return Ok(()) };
+        if check == HostIdCheck::Off || actual == expected {
+            return Ok(());
+        }
+        let wrong = WrongHost::Other { expected, actual };
+        if check == HostIdCheck::Warn {
+            tracing::warn!(peer.addr = %self.peer(), "{wrong}; the connection is used all the same");
+            return Ok(());
+        }
+        Err(AttemptError::new(stage::OPTIONS, wrong))
+    }
+
+    /// The configured, latched or asked version; else the highest common one, v4 where the server lists none.
+    fn version(&self, supported: &Supported) -> Step<ProtocolVersion> {
+        if let Some(version) = self.target.asked().or(self.target.latched()) {
+            return Ok(version);
+        }
+        if !supported.lists_versions() {
+            return Ok(ProtocolVersion::V4);
+        }
+        supported.highest_common_version(ProtocolVersion::V5).ok_or_else(|| {
+            let listed = supported.get("PROTOCOL_VERSIONS").unwrap_or_default().join(", ");
+            self.version_refused(stage::OPTIONS, format!("it lists {listed}"), Some(Vec::new()))
+        })
+    }
+
+    async fn cluster_name(&mut self) -> Step<String> {
+        let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
+        let rows = match self.ask(&Query::new(CLUSTER_NAME, params), stage::CLUSTER).await? {
+            Response::Result(ResultResponse::Rows(rows)) => rows,
+            other => return Err(self.unexpected(stage::CLUSTER, "the query for the cluster's name", other)),
+        };
+        let fail = |error: String| AttemptError::new(stage::CLUSTER, error);
+        let mut names = rows.typed::<(Option<String>,)>().map_err(|error| fail(error.to_string()))?;
+        let name = match names.next() {
+            Some(row) => row.map_err(|error| fail(error.to_string()))?.0,
+            None => None,
+        };
+        let actual = name.ok_or_else(|| fail("system.local has no cluster_name".into()))?;
+        match self.target.expected_cluster() {
+            Some(expected) if **expected != *actual => {
+                let wrong = WrongCluster { expected: expected.to_string(), actual };
+                Err(AttemptError::new(stage::CLUSTER, wrong).forcing_down())
+            }
+            _ => Ok(actual),
+        }
+    }
+
+    async fn set_keyspace(&mut self, keyspace: &str) -> Step<()> {
+        let text = format!("USE \"{}\"", keyspace.replace('"', "\"\""));
+        let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
+        match self.ask(&Query::new(&text, params), stage::KEYSPACE).await? {
+            Response::Result(ResultResponse::SetKeyspace(_)) => Ok(()),
+            other => Err(self.unexpected(stage::KEYSPACE, "USE", other)),
+        }
+    }
+}
+
+pub(super) fn read(envelope: Envelope, dialect: Dialect, stage: Stage) -> Step<Response> {
+    match response::parse(envelope, dialect, None) {
+        Ok(answer) => Ok(answer.response),
+        Err(error) => Err(AttemptError::new(stage, error)),
+    }
+}
+
+pub(super) fn step_error(stage: Stage, error: OpeningError) -> AttemptError {
+    match error {
+        OpeningError::TimedOut(limit) => AttemptError::new(stage, messina_layers::TimedOut::new(limit)),
+        // The sentence about the connection says it all; "the request failed" around it adds nothing.
+        OpeningError::Request(error) => match error.connection() {
+            Some(connection) => AttemptError::new(stage, connection.clone()),
+            None => AttemptError::new(stage, error),
+        },
+    }
+}
+
+/// The compression to use: what is wanted, if the version and the server can do it.
+fn compression(wanted: Option<Compression>, version: ProtocolVersion, supported: &Supported) -> Option<Compression> {
+    let wanted = wanted?;
+    let offered = supported.get("COMPRESSION").unwrap_or_default();
+    let by_version = wanted == Compression::Lz4 || version < ProtocolVersion::V5;
+    if by_version && offered.iter().any(|name| name.eq_ignore_ascii_case(name_of(wanted))) {
+        return Some(wanted);
+    }
+    tracing::warn!(
+        wanted = name_of(wanted),
+        offered = offered.join(", "),
+        %version,
+        "the server cannot compress as wanted; going on without compression"
+    );
+    None
+}
+
+/// As STARTUP and SUPPORTED write it.
+fn name_of(compression: Compression) -> &'static str {
+    match compression {
+        Compression::Lz4 => "lz4",
+        Compression::Snappy => "snappy",
+    }
+}
+
+/// Whether a server error speaks of bad credentials (error code 0x0100).
+pub(super) fn is_bad_credentials(error: &ServerError) -> bool {
+    error.code == 0x0100
+}

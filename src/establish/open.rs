@@ -1,0 +1,143 @@
+//! The target of a CQL connect.
+
+use std::{fmt, sync::Arc};
+
+use messina_layers::{Address, Dial, HostAddr, LocalBind, Pinnable, Pinned};
+use uuid::Uuid;
+
+use crate::{config::Config, connection::EventSink, endpoint::Endpoint, protocol::ProtocolVersion};
+
+/// What a connection is opened to, and what is expected there.
+///
+/// The layers read where to dial and whom TLS has to find; the rest reaches the handshake in here.
+#[derive(Clone)]
+pub struct Open {
+    endpoint: Pinned<Endpoint>,
+    config: Arc<Config>,
+    expected_host: Option<Uuid>,
+    expected_cluster: Option<Arc<str>>,
+    latched: Option<ProtocolVersion>,
+    asked: Option<ProtocolVersion>,
+    events: Option<(EventSink, Arc<[&'static str]>)>,
+}
+
+impl Open {
+    /// A connection to an endpoint of which nothing is known yet.
+    #[must_use]
+    pub fn new(endpoint: impl Into<Pinned<Endpoint>>, config: Arc<Config>) -> Self {
+        Self {
+            endpoint: endpoint.into(),
+            latched: config.protocol_version,
+            config,
+            expected_host: None,
+            expected_cluster: None,
+            asked: None,
+            events: None,
+        }
+    }
+
+    /// The node that must answer: the endpoint counts as identified, and its identity is not read again.
+    #[must_use]
+    pub fn expecting_host(mut self, host_id: Uuid) -> Self {
+        self.expected_host = Some(host_id);
+        self
+    }
+
+    /// The cluster that must answer.
+    #[must_use]
+    pub fn expecting_cluster(mut self, name: Arc<str>) -> Self {
+        self.expected_cluster = Some(name);
+        self
+    }
+
+    /// The only version to speak, as an earlier connection settled it; a configured one is kept.
+    #[must_use]
+    pub fn with_version(mut self, version: ProtocolVersion) -> Self {
+        self.latched = self.latched.or(Some(version));
+        self
+    }
+
+    /// Registers for these event types once identity is accepted; events go to `sink`.
+    #[must_use]
+    pub fn with_events(mut self, sink: EventSink, types: impl Into<Arc<[&'static str]>>) -> Self {
+        self.events = Some((sink, types.into()));
+        self
+    }
+
+    /// The endpoint, with its pin where it has one.
+    #[must_use]
+    pub fn endpoint(&self) -> &Pinned<Endpoint> {
+        &self.endpoint
+    }
+
+    /// The node that must answer, if it is known.
+    #[must_use]
+    pub fn expected_host(&self) -> Option<Uuid> {
+        self.expected_host
+    }
+
+    /// Whether this connection registers for events.
+    #[must_use]
+    pub fn is_control(&self) -> bool {
+        self.events.is_some()
+    }
+
+    pub(super) fn config(&self) -> &Arc<Config> {
+        &self.config
+    }
+
+    pub(super) fn expected_cluster(&self) -> Option<&Arc<str>> {
+        self.expected_cluster.as_ref()
+    }
+
+    pub(super) fn events(&self) -> Option<(EventSink, Arc<[&'static str]>)> {
+        self.events.clone()
+    }
+
+    /// The only version to speak, configured or latched.
+    pub(super) fn latched(&self) -> Option<ProtocolVersion> {
+        self.latched
+    }
+
+    /// The version that this attempt was told to ask for.
+    pub(super) fn asked(&self) -> Option<ProtocolVersion> {
+        self.asked
+    }
+
+    /// Asks for another version on the next connection to the same address.
+    pub(super) fn ask(&mut self, version: ProtocolVersion) {
+        self.asked = Some(version);
+    }
+}
+
+impl Dial for Open {
+    fn address(&self) -> Address {
+        self.endpoint.address()
+    }
+}
+
+impl Pinnable for Open {
+    fn pin_to(&mut self, addr: HostAddr) {
+        self.endpoint.pin_to(addr);
+    }
+}
+
+impl LocalBind for Open {}
+
+impl fmt::Display for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.endpoint.fmt(f)
+    }
+}
+
+impl fmt::Debug for Open {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Open")
+            .field("endpoint", &self.endpoint)
+            .field("expected_host", &self.expected_host)
+            .field("expected_cluster", &self.expected_cluster)
+            .field("version", &self.asked.or(self.latched))
+            .field("control", &self.is_control())
+            .finish_non_exhaustive()
+    }
+}
