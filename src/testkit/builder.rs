@@ -11,7 +11,7 @@ use super::door::{Door, fresh_loopback_ip};
 use super::fault::{Rule, Script, Stage};
 use super::node::{Entrance, Inner, Node};
 use super::prime::Primes;
-use super::{Log, Network, NodeFacts, Scylla};
+use super::{Log, Network, NodeFacts, Scylla, ServerTls};
 
 /// Builds a [`Cluster`]; one node on loopback that speaks v3, v4 and v5 if nothing else is said.
 pub struct ClusterBuilder {
@@ -125,6 +125,11 @@ impl ClusterBuilder {
     /// Leaves out `system.peers_v2`, as servers before Cassandra 4 do.
     pub fn without_peers_v2(self) -> Self {
         self.each(|facts| facts.has_peers_v2 = false)
+    }
+
+    /// Speaks TLS, with this certificate on every node.
+    pub fn tls(self, tls: ServerTls) -> Self {
+        self.each(move |facts| facts.tls = Some(tls.clone()))
     }
 
     /// Makes every node a Scylla node: its keys in SUPPORTED, v3 and v4, no list of versions, no

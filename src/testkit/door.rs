@@ -96,7 +96,11 @@ impl Door {
             };
             loop {
                 match listener.poll_accept(cx) {
-                    Poll::Ready(Ok((stream, _))) => return Poll::Ready(stream),
+                    Poll::Ready(Ok((stream, _))) => {
+                        // Answers are small and wait for nobody; a client that is gone is noticed later.
+                        let _ = stream.set_nodelay(true);
+                        return Poll::Ready(stream);
+                    }
                     // The client was gone before it was let in.
                     Poll::Ready(Err(error)) if error.kind() == io::ErrorKind::ConnectionAborted => {}
                     // Out of descriptors, most likely: some may be free again at the next look.

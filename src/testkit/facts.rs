@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use uuid::Uuid;
 
+use super::ServerTls;
 use super::wire::response::digest;
 
 /// Everything a node tells its clients about itself, and its peers tell about it.
@@ -43,6 +44,8 @@ pub struct NodeFacts {
     pub compression: Vec<String>,
     /// Event types that REGISTER accepts beside the three that every server knows.
     pub events: Vec<String>,
+    /// What it shows in the TLS handshake; `None` is a node without TLS.
+    pub tls: Option<ServerTls>,
     /// What makes it a Scylla node.
     pub scylla: Option<Scylla>,
 }
@@ -71,6 +74,7 @@ impl NodeFacts {
             has_peers_v2: true,
             compression: vec!["lz4".into(), "snappy".into()],
             events: Vec::new(),
+            tls: None,
             scylla: None,
         }
     }

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Log;
+use super::PipeConnector;
 use super::bare::{Bare, serve_bare};
 use super::fault::{Fault, Stage};
 use super::node::{Arrival, Inner, refused};
@@ -111,6 +112,11 @@ impl Network {
                 Ok(near)
             }
         }
+    }
+
+    /// The service that dials here in place of a TCP connector.
+    pub fn connector(&self) -> PipeConnector {
+        PipeConnector::new(self.clone())
     }
 
     /// How often an address was dialled.

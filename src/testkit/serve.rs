@@ -15,7 +15,9 @@ use crate::protocol::{Dialect, Opcode};
 use reply::Flow;
 use stream::Stream;
 
+mod handshake;
 mod init;
+mod link;
 mod reply;
 mod request;
 mod statement;
@@ -99,6 +101,11 @@ impl Connection {
         {
             return ended;
         }
+        if let Some(tls) = self.node.facts().tls
+            && let Some(ended) = self.tls(&tls).await
+        {
+            return ended;
+        }
         loop {
             loop {
                 match self.framing.next(&mut self.stream.received) {
@@ -116,10 +123,7 @@ impl Connection {
             }
             tokio::select! {
                 transferred = self.stream.transfer() => match transferred {
-                    Ok(new) if new > 0 => {
-                        let start = self.stream.received.len() - new;
-                        self.recorder.received(&self.stream.received[start..]);
-                    }
+                    Ok(new) if new > 0 => self.record(new),
                     Ok(_) | Err(_) => return Ended::ByClient,
                 },
                 Some(push) = pushed.recv() => self.push(&push),
@@ -128,32 +132,10 @@ impl Connection {
         }
     }
 
-    /// What a fault of the TCP stage does to a connection that was let in.
-    async fn tcp_fault(&mut self, fault: Fault) -> Option<Ended> {
-        self.recorder.note(super::log::EventKind::Fault(super::Stage::Tcp));
-        match fault {
-            Fault::Delay(delay) => {
-                tokio::time::sleep(delay).await;
-                None
-            }
-            Fault::Silence | Fault::Half => Some(self.stay_mute().await),
-            Fault::Wrong(_) => {
-                self.stream.send(GARBAGE);
-                Some(self.close().await)
-            }
-            Fault::Refuse | Fault::Reset => Some(Ended::Reset),
-            Fault::Close | Fault::Cut(_) | Fault::Answer(_) => Some(self.close().await),
-        }
-    }
-
-    /// Reads until the client goes, and says nothing.
-    async fn stay_mute(&mut self) -> Ended {
-        while let Ok(new @ 1..) = self.stream.transfer().await {
-            let start = self.stream.received.len() - new;
-            self.recorder.received(&self.stream.received[start..]);
-            self.stream.received.clear();
-        }
-        Ended::ByClient
+    /// Notes the bytes that came last.
+    fn record(&self, new: usize) {
+        let start = self.stream.received.len() - new;
+        self.recorder.received(&self.stream.received[start..]);
     }
 
     /// Sends what waits, then closes in good order.

@@ -39,7 +39,9 @@ pub(crate) struct Client<S = TcpStream> {
 
 impl Client {
     pub(crate) async fn dial(addr: SocketAddr) -> io::Result<Self> {
-        Ok(Self::over(TcpStream::connect(addr).await?))
+        let stream = TcpStream::connect(addr).await?;
+        stream.set_nodelay(true)?;
+        Ok(Self::over(stream))
     }
 
     /// Dials and starts up.
@@ -50,7 +52,12 @@ impl Client {
     }
 }
 
-impl<S: AsyncRead + AsyncWrite + Unpin> Client<S> {
+/// What a client may speak over.
+pub(crate) trait Stream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
+impl<S: Stream> Client<S> {
     pub(crate) fn over(stream: S) -> Self {
         Self { stream, version: 4 }
     }

@@ -5,3 +5,7 @@
 mod client;
 mod cluster;
 mod dns;
+mod faults;
+mod life;
+mod pipes;
+mod tcp;

@@ -8,6 +8,7 @@ use std::task::{Context, Poll, ready};
 use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
+use super::link::Link;
 use crate::testkit::pipe::Io;
 
 /// How much may wait to be written before no more is read.
@@ -15,7 +16,7 @@ const FULL: usize = 32 * 1024 * 1024;
 
 /// A connection with its buffers.
 pub(super) struct Stream {
-    io: Io,
+    pub(super) link: Link,
     pub(super) received: BytesMut,
     waiting: BytesMut,
     /// Whether something was written since the last flush.
@@ -27,7 +28,7 @@ pub(super) struct Stream {
 impl Stream {
     pub(super) fn new(io: Io) -> Self {
         let (received, waiting) = (BytesMut::new(), BytesMut::new());
-        Self { io, received, waiting, written: false, mute: false }
+        Self { link: Link::Plain(io), received, waiting, written: false, mute: false }
     }
 
     /// Puts bytes behind those that wait to be written.
@@ -43,7 +44,7 @@ impl Stream {
     }
 
     pub(super) fn reset_on_drop(&self) {
-        self.io.reset_on_drop();
+        self.link.reset_on_drop();
     }
 
     /// Writes what waits and reads what comes; ready when something came. 0 is the end.
@@ -60,14 +61,14 @@ impl Stream {
         }
         let mut bytes = [0; 8 * 1024];
         let mut buf = ReadBuf::new(&mut bytes);
-        ready!(Pin::new(&mut self.io).poll_read(cx, &mut buf))?;
+        ready!(Pin::new(&mut self.link).poll_read(cx, &mut buf))?;
         self.received.extend_from_slice(buf.filled());
         Poll::Ready(Ok(buf.filled().len()))
     }
 
     fn poll_write_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.waiting.is_empty() {
-            let written = ready!(Pin::new(&mut self.io).poll_write(cx, &self.waiting))?;
+            let written = ready!(Pin::new(&mut self.link).poll_write(cx, &self.waiting))?;
             if written == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
             }
@@ -75,7 +76,7 @@ impl Stream {
             self.written = true;
         }
         if self.written {
-            ready!(Pin::new(&mut self.io).poll_flush(cx))?;
+            ready!(Pin::new(&mut self.link).poll_flush(cx))?;
             self.written = false;
         }
         Poll::Ready(Ok(()))
@@ -84,6 +85,6 @@ impl Stream {
     /// Writes what waits, then says that nothing follows.
     pub(super) async fn finish(&mut self) -> io::Result<()> {
         poll_fn(|cx| self.poll_write_out(cx)).await?;
-        poll_fn(|cx| Pin::new(&mut self.io).poll_shutdown(cx)).await
+        poll_fn(|cx| Pin::new(&mut self.link).poll_shutdown(cx)).await
     }
 }
