@@ -10,8 +10,8 @@ use super::bare::GARBAGE;
 use super::fault::Fault;
 use super::log::{Ended, Recorder};
 use super::node::{Arrival, Live, State};
-use super::wire::{Compression, Framing};
-use crate::protocol::{Dialect, Opcode};
+use super::wire::Framing;
+use crate::protocol::{Compression, Dialect, Opcode};
 use reply::Flow;
 use stream::Stream;
 
@@ -30,7 +30,8 @@ struct Connection {
     stream: Stream,
     recorder: Recorder,
     framing: Framing,
-    compression: Compression,
+    /// How bodies are compressed, in v3 and v4.
+    compression: Option<Compression>,
     phase: Phase,
     /// What STARTUP agreed on.
     dialect: Option<Dialect>,
@@ -62,7 +63,7 @@ pub(super) async fn serve(node: Live, arrival: Arrival) {
         stream: Stream::new(arrival.io),
         recorder: node.cluster.log.opened(node.addr, client),
         framing: Framing::default(),
-        compression: Compression::None,
+        compression: None,
         phase: Phase::New,
         dialect: None,
         shard: node.next_shard(),

@@ -5,5 +5,5 @@ mod read;
 pub(super) mod request;
 pub(super) mod response;
 
-pub(super) use framing::{Compression, Framing};
+pub(super) use framing::Framing;
 pub(super) use request::{ClientRequest, Params};

@@ -2,10 +2,9 @@
 
 use super::reply::Reply;
 use super::{Connection, Phase};
-use crate::protocol::{Dialect, Opcode, ProtocolVersion};
+use crate::protocol::{Compression, Dialect, Opcode, ProtocolVersion};
 use crate::testkit::log::EventKind;
 use crate::testkit::types::{put_bytes, put_string};
-use crate::testkit::wire::Compression;
 use crate::testkit::wire::response::Written;
 
 /// The event types that a node knows.
@@ -33,9 +32,9 @@ impl Connection {
         let option = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_lowercase());
         let asked = option("COMPRESSION").unwrap_or_default();
         let compression = match asked.as_str() {
-            "" => Compression::None,
-            "lz4" => Compression::Lz4,
-            "snappy" if version.has_snappy() => Compression::Snappy,
+            "" => None,
+            "lz4" => Some(Compression::Lz4),
+            "snappy" if version.has_snappy() => Some(Compression::Snappy),
             other => {
                 return Reply::protocol_error(&format!("Unknown compression algorithm: {other}"));
             }
@@ -56,7 +55,7 @@ impl Connection {
             reply.phase = Some(Phase::Ready);
             reply.note = Some(EventKind::LoggedIn);
         }
-        reply.switch = Some((version.has_segments(), compression));
+        reply.switch = Some((version, compression));
         reply
     }
 

@@ -4,15 +4,15 @@ use std::time::Duration;
 
 use super::{Connection, GARBAGE, Phase};
 use crate::protocol::envelope::flags;
-use crate::protocol::{Dialect, FrameError, Opcode, ProtocolVersion};
+use crate::protocol::{Compression, Dialect, FrameError, Opcode, ProtocolVersion};
 use crate::testkit::Stage;
 use crate::testkit::answer::Body;
 use crate::testkit::fault::{Fault, Wrong};
 use crate::testkit::log::EventKind;
 use crate::testkit::types::put_bytes;
+use crate::testkit::wire::Params;
 use crate::testkit::wire::framing::{header, wrong_opcode};
 use crate::testkit::wire::response::Written;
-use crate::testkit::wire::{Compression, Params};
 
 /// What becomes of the connection after a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ pub(super) struct Reply {
     pub(super) written: Written,
     pub(super) delay: Duration,
     pub(super) phase: Option<Phase>,
-    pub(super) switch: Option<(bool, Compression)>,
+    pub(super) switch: Option<(ProtocolVersion, Option<Compression>)>,
     pub(super) note: Option<EventKind>,
 }
 
@@ -112,9 +112,12 @@ impl Connection {
         if let Some(phase) = reply.phase {
             self.phase = phase;
         }
-        if let Some((segments, compression)) = reply.switch {
-            self.compression = compression;
-            self.framing.switch(segments, compression);
+        match reply.switch {
+            Some((version, compression)) if version.has_segments() => {
+                self.framing.to_segments(compression == Some(Compression::Lz4));
+            }
+            Some((_, compression)) => self.compression = compression,
+            None => {}
         }
         if let Some(note) = reply.note.take() {
             self.recorder.note(note);
@@ -124,8 +127,9 @@ impl Connection {
 
     /// The bytes of an envelope as this connection sends them.
     pub(super) fn seal(&mut self, version: u8, mut flags: u8, stream: i16, opcode: u8, mut body: Vec<u8>) -> Vec<u8> {
-        if version < 5 && self.compression != Compression::None {
-            body = self.compression.pack(&body);
+        if let Some(compression) = self.compression {
+            let plain = std::mem::take(&mut body);
+            compression.compress(&plain, &mut body);
             flags |= flags::COMPRESSED;
         }
         self.framing.seal(header(version, flags, stream, opcode, &body), &body)

@@ -5,7 +5,7 @@ use tokio::task::yield_now;
 use super::reply::{Flow, PROTOCOL_ERROR, Reply, To};
 use super::{Connection, Phase, system};
 use crate::protocol::envelope::flags;
-use crate::protocol::{Dialect, Envelope, Opcode, ProtocolVersion};
+use crate::protocol::{DEFAULT_MAX_BODY, Dialect, Envelope, Opcode, ProtocolVersion};
 use crate::testkit::Stage;
 use crate::testkit::log::EventKind;
 use crate::testkit::wire::ClientRequest;
@@ -73,7 +73,8 @@ impl Connection {
             return Err(format!("Unknown opcode {}", header.opcode));
         };
         if header.has(flags::COMPRESSED) && version.has_body_compression() {
-            body = self.compression.unpack(&body)?;
+            let compression = self.compression.ok_or("a compressed body, but no compression was agreed on")?;
+            body = compression.decompress(&body, DEFAULT_MAX_BODY).map_err(|error| error.to_string())?;
         }
         let how = Reading {
             v5: version.has_wide_flags(),

@@ -1,47 +1,23 @@
 //! From bytes to envelopes and back, as the connection agreed.
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 
 use crate::protocol::segment::crc;
 use crate::protocol::{
     DEFAULT_MAX_BODY, Envelope, FrameError, HEADER_LEN, Header, Opcode, SegmentDecoder, SegmentEncoder, envelope,
 };
 
-/// What a STARTUP agreed on.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::testkit) enum Compression {
-    #[default]
-    None,
-    Lz4,
-    Snappy,
-}
-
-impl Compression {
-    pub(in crate::testkit) fn pack(self, body: &[u8]) -> Vec<u8> {
-        body.to_vec()
-    }
-
-    pub(in crate::testkit) fn unpack(self, body: &Bytes) -> Result<Bytes, String> {
-        Ok(body.clone())
-    }
-}
-
 /// How the bytes of one connection are cut.
 #[derive(Debug, Default)]
 pub(in crate::testkit) struct Framing {
     segments: Option<(SegmentDecoder, SegmentEncoder)>,
-    compression: Compression,
 }
 
 impl Framing {
-    /// From the answer to STARTUP on.
-    pub(in crate::testkit) fn switch(&mut self, segments: bool, compression: Compression) {
-        self.compression = compression;
-        if segments {
-            let lz4 = compression == Compression::Lz4;
-            let decoder = SegmentDecoder::new(lz4, DEFAULT_MAX_BODY);
-            self.segments = Some((decoder, SegmentEncoder::new(lz4)));
-        }
+    /// From now on in segments.
+    pub(in crate::testkit) fn to_segments(&mut self, lz4: bool) {
+        let decoder = SegmentDecoder::new(lz4, DEFAULT_MAX_BODY);
+        self.segments = Some((decoder, SegmentEncoder::new(lz4)));
     }
 
     /// Takes the next request out of what came.
