@@ -1,1 +1,7 @@
-//! The control connection.
+//! The control connection: the first way into the cluster, the list of its nodes, and its events.
+
+mod first;
+mod keeping;
+mod peers;
+
+pub(crate) use self::{first::First, keeping::Control};

@@ -131,6 +131,12 @@ impl Error {
         error.change(|inner| inner.contact_points = contact_points)
     }
 
+    /// No node could be connected to, though a contact point let us in.
+    pub(crate) fn no_connection(nodes: Vec<ContactPointFailed>) -> Self {
+        let error = Self::new(Kind::NoConnection, "no node could be connected to");
+        error.change(|inner| inner.contact_points = nodes)
+    }
+
     fn change(self, change: impl FnOnce(&mut Inner)) -> Self {
         let inner = Arc::try_unwrap(self.inner).unwrap_or_else(|shared| Inner {
             kind: shared.kind,

@@ -32,6 +32,10 @@ pub use self::{
     open::Open,
     seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
 };
+pub(crate) use self::{
+    identify::read_local,
+    seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
+};
 use crate::config::Config;
 
 /// Builds the stack that every connection of a session is opened through.

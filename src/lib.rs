@@ -17,3 +17,8 @@ mod pool;
 pub mod session;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+
+#[doc(inline)]
+pub use self::{error::Error, session::Session};
+/// The connect layers that a session is made of.
+pub use messina_layers as layers;

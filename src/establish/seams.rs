@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use messina_layers::{
-    Address, BoxConnect, Candidate, Dial, Resolved, Resolver, TcpConnector, Transport,
+    Address, BoxConnect, Candidate, Dial, Established, Resolved, Resolver, Stage, TcpConnector, Transport,
     error::{AttemptError, BoxError, ConnectError},
     guard::Guarded,
 };
@@ -119,6 +119,33 @@ where
             .map_err(Into::into)
             .map_response(|transport: Transport<Open, IO>| transport.map_io(|io| Box::new(io) as BoxIo)),
     )
+}
+
+/// Any attempt, behind one type; a panic in it ends the candidate.
+pub(crate) fn boxed_attempt<A>(attempt: A) -> BoxAttempt
+where
+    A: Service<Candidate<Open>, Response = Accepted> + Clone + Send + Sync + 'static,
+    A::Future: Send + 'static,
+    A::Error: Into<BoxError> + 'static,
+{
+    BoxCloneSyncService::new(attempt.map_err(|error: A::Error| AttemptError::from_box(error.into(), Stage::ATTEMPT)))
+}
+
+/// Any connect stack, behind one type.
+pub(crate) fn boxed_connect<S>(stack: S) -> BoxConnect<Open, Accepted>
+where
+    S: Service<Open, Response = Established<Open, Accepted>> + Clone + Send + Sync + 'static,
+    S::Future: Send + 'static,
+    S::Error: Into<BoxError> + 'static,
+{
+    BoxConnect::new(service_fn(move |target: Open| {
+        let stack = stack.clone();
+        let address = target.address();
+        async move {
+            let connected = stack.oneshot(target).await;
+            connected.map_err(|error| ConnectError::from_box(error.into(), || address))
+        }
+    }))
 }
 
 pub(super) fn boxed_tcp(tcp: TcpConnector) -> BoxConnector {

@@ -1,8 +1,15 @@
 //! A node as requests see it: who it is, and its connection while there is one.
 
-use std::{net::SocketAddr, sync::Arc};
+use std::{
+    net::SocketAddr,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 use arc_swap::ArcSwapOption;
+use messina_layers::ConnectError;
 use uuid::Uuid;
 
 use crate::connection::Connection;
@@ -13,11 +20,19 @@ pub(crate) struct Node {
     host_id: Uuid,
     address: SocketAddr,
     connection: ArcSwapOption<Connection>,
+    last_error: ArcSwapOption<ConnectError>,
+    tried: AtomicBool,
 }
 
 impl Node {
     pub(crate) fn new(host_id: Uuid, address: SocketAddr) -> Self {
-        Self { host_id, address, connection: ArcSwapOption::empty() }
+        Self {
+            host_id,
+            address,
+            connection: ArcSwapOption::empty(),
+            last_error: ArcSwapOption::empty(),
+            tried: AtomicBool::new(false),
+        }
     }
 
     pub(crate) fn host_id(&self) -> Uuid {
@@ -34,7 +49,28 @@ impl Node {
         self.connection.load_full().filter(|connection| connection.error().is_none())
     }
 
-    pub(crate) fn set_connection(&self, connection: Option<Connection>) {
-        self.connection.store(connection.map(Arc::new));
+    /// Why the last connect failed, while there is no connection.
+    pub(crate) fn last_error(&self) -> Option<Arc<ConnectError>> {
+        self.last_error.load_full()
+    }
+
+    /// Whether a first connect has ended, either way.
+    pub(crate) fn was_tried(&self) -> bool {
+        self.tried.load(Ordering::Acquire)
+    }
+
+    pub(super) fn connected(&self, connection: Connection) {
+        self.last_error.store(None);
+        self.connection.store(Some(Arc::new(connection)));
+        self.tried.store(true, Ordering::Release);
+    }
+
+    pub(super) fn disconnected(&self) {
+        self.connection.store(None);
+    }
+
+    pub(super) fn failed(&self, error: ConnectError) {
+        self.last_error.store(Some(Arc::new(error)));
+        self.tried.store(true, Ordering::Release);
     }
 }

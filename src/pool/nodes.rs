@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use arc_swap::ArcSwap;
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::Node;
@@ -20,17 +21,38 @@ pub(crate) struct Nodes {
 struct Shared {
     nodes: ArcSwap<Vec<Arc<Node>>>,
     turn: AtomicUsize,
+    changed: Notify,
 }
 
 impl Nodes {
     /// Replaces the list.
     pub(crate) fn replace(&self, nodes: Vec<Arc<Node>>) {
         self.shared.nodes.store(Arc::new(nodes));
+        self.tell();
     }
 
     /// All nodes.
     pub(crate) fn all(&self) -> Arc<Vec<Arc<Node>>> {
         self.shared.nodes.load_full()
+    }
+
+    /// Tells those who wait that a connection came, went or failed.
+    pub(super) fn tell(&self) {
+        self.shared.changed.notify_waiters();
+    }
+
+    /// Waits until `ready` gives something, looked at after each change. Wants a limit around it.
+    pub(crate) async fn wait_for<R>(&self, ready: impl Fn(&[Arc<Node>]) -> Option<R>) -> R {
+        loop {
+            let changed = self.shared.changed.notified();
+            tokio::pin!(changed);
+            // Registered before looking, so that no change falls in between.
+            changed.as_mut().enable();
+            if let Some(result) = ready(&self.all()) {
+                return result;
+            }
+            changed.await;
+        }
     }
 
     /// The lesser loaded of two connected nodes that are not among `tried`.

@@ -1,0 +1,427 @@
+//! Settings in, a connected session out.
+
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use messina_layers::{BoxConnect, Candidate, Order, Resolver, Transport, error::BoxError};
+use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+use tower::{Layer, Service};
+
+use super::Session;
+use crate::{
+    config::{Authenticator, Config, Draft, HostIdCheck, PlainText, TlsSettings},
+    connection::Compression,
+    control::{Control, First},
+    endpoint::ContactPoint,
+    error::{ConfigError, Error, Kind},
+    establish::{
+        self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, BoxResolver, IdentityRequest, Io, Leaf, Open, Seams,
+    },
+    pool::{Keeper, Node, Nodes, Opener},
+    protocol::ProtocolVersion,
+    topology::NodeInfo,
+};
+
+/// Collects settings; [`build`](Self::build) checks them and connects.
+///
+/// Defaults that a migrating user must know: LOCAL_QUORUM, 10 s per request, 5000 rows per page, 5 addresses of a
+/// name per connect in random order, the next one started beside one that does not answer within 250 ms.
+#[derive(Clone, Default)]
+#[must_use = "a builder does nothing until `build` is called and awaited"]
+pub struct SessionBuilder {
+    draft: Draft,
+    resolver: Option<BoxResolver>,
+    leaf: Leaf,
+    identity: Option<BoxIdentity>,
+    connect: Option<Wrap<BoxConnect<Open, Accepted>>>,
+    candidate: Option<Wrap<BoxAttempt>>,
+    error: Option<ConfigError>,
+}
+
+type Wrap<S> = Arc<dyn Fn(S) -> S + Send + Sync>;
+
+impl std::fmt::Debug for SessionBuilder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SessionBuilder").field("draft", &self.draft).finish_non_exhaustive()
+    }
+}
+
+/// What is connected to, and how.
+impl SessionBuilder {
+    /// Adds a contact point: `host`, `host:port` or `[ipv6]:port`; the port is 9042 unless given.
+    ///
+    /// A name stays a name: all of its addresses are candidates, and it is expanded anew at every connect.
+    pub fn contact_point(mut self, text: impl Into<String>) -> Self {
+        self.draft.contact_points.push(text.into());
+        self
+    }
+
+    /// Adds several contact points.
+    pub fn contact_points(mut self, texts: impl IntoIterator<Item: Into<String>>) -> Self {
+        self.draft.contact_points.extend(texts.into_iter().map(Into::into));
+        self
+    }
+
+    /// Adds a contact point that is a socket address; it is used as it is.
+    pub fn contact_addr(mut self, addr: SocketAddr) -> Self {
+        self.draft.endpoints.push(addr.into());
+        self
+    }
+
+    /// Adds a contact point that is a value already, for example one with an endpoint of the application's kind.
+    pub fn contact_endpoint(mut self, contact_point: ContactPoint) -> Self {
+        self.draft.endpoints.push(contact_point);
+        self
+    }
+
+    /// Logs in with user name and password; they are never printed.
+    pub fn credentials(self, user: impl Into<String>, password: impl Into<String>) -> Self {
+        self.authenticator(PlainText::new(user, password))
+    }
+
+    /// Logs in by a mechanism of the application's own.
+    pub fn authenticator(mut self, authenticator: impl Authenticator + 'static) -> Self {
+        self.draft.authenticator = Some(Arc::new(authenticator));
+        self
+    }
+
+    /// Encrypts every connection; each server must prove the name it is reached by, or the address dialled.
+    pub fn tls(mut self, settings: TlsSettings) -> Self {
+        self.draft.tls = Some(settings);
+        self
+    }
+
+    /// Encrypts every connection and trusts the certificates of this PEM file.
+    pub fn tls_ca_file(mut self, path: impl Into<PathBuf>) -> Self {
+        self.draft.tls_ca_file = Some(path.into());
+        self
+    }
+
+    /// Shows a certificate: PEM files of its chain and its key.
+    pub fn tls_client_files(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
+        self.draft.tls_client_files = Some((cert.into(), key.into()));
+        self
+    }
+
+    /// Adds a name that a certificate may be valid for, in place of the name that a server is reached by.
+    pub fn tls_accepted_name(mut self, name: impl Into<String>) -> Self {
+        self.draft.tls_names.push(name.into());
+        self
+    }
+
+    /// Sets the keyspace of every connection: its name, case-sensitive, without quotes.
+    pub fn keyspace(mut self, keyspace: impl Into<String>) -> Self {
+        self.draft.keyspace = Some(keyspace.into());
+        self
+    }
+
+    /// Prefers this data centre.
+    pub fn local_datacenter(mut self, datacenter: impl Into<String>) -> Self {
+        self.draft.local_datacenter = Some(datacenter.into());
+        self
+    }
+
+    /// Speaks this version and no other; unset, the highest common one is negotiated.
+    pub fn protocol_version(mut self, version: ProtocolVersion) -> Self {
+        self.draft.protocol_version = Some(version);
+        self
+    }
+
+    /// Asks for compression; a server that cannot do it is used without, with a warning.
+    pub fn compression(mut self, compression: Compression) -> Self {
+        self.draft.compression = Some(compression);
+        self
+    }
+
+    /// Sets an option by the name it has in a settings file; see [`Draft::set`]. A bad one is an error at `build`.
+    pub fn set(mut self, key: &str, value: &str) -> Self {
+        if let Err(error) = self.draft.set(key, value) {
+            self.error.get_or_insert(error);
+        }
+        self
+    }
+}
+
+/// How the addresses of a name are tried.
+impl SessionBuilder {
+    /// Tries at most so many addresses per connect, counted after duplicates are gone; 5 by default.
+    pub fn max_candidate_addresses(mut self, cap: usize) -> Self {
+        self.draft.max_candidate_addresses = cap;
+        self
+    }
+
+    /// Tries addresses in this order; shuffled afresh by default.
+    pub fn candidate_order(mut self, order: Order) -> Self {
+        self.draft.candidate_order = order;
+        self
+    }
+
+    /// Makes the shuffle repeatable, for tests.
+    pub fn candidate_seed(mut self, seed: u64) -> Self {
+        self.draft.candidate_seed = Some(seed);
+        self
+    }
+
+    /// Starts the next address beside one that has not answered within `delay`; 250 ms by default.
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.draft.attempt_delay = delay;
+        self
+    }
+
+    /// Tries one address after the other, never two at a time.
+    pub fn sequential(self) -> Self {
+        self.attempt_delay(Duration::ZERO)
+    }
+
+    /// Starts no further address once this has passed; an attempt that runs is never cut. None by default.
+    pub fn connect_budget(mut self, budget: Duration) -> Self {
+        self.draft.connect_budget = Some(budget);
+        self
+    }
+
+    /// Ends a connect after so many refused logins, lest an account be locked. No limit by default.
+    pub fn max_auth_failures(mut self, limit: usize) -> Self {
+        self.draft.max_auth_failures = Some(limit);
+        self
+    }
+}
+
+/// Limits and defaults.
+impl SessionBuilder {
+    /// Limits a lookup; 5 s by default.
+    pub fn resolve_timeout(mut self, limit: Duration) -> Self {
+        self.draft.resolve_timeout = limit;
+        self
+    }
+
+    /// Limits the opening of a transport; 5 s by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.draft.connect_timeout = limit;
+        self
+    }
+
+    /// Limits a TLS handshake; the connect timeout by default.
+    pub fn tls_timeout(mut self, limit: Duration) -> Self {
+        self.draft.tls_timeout = Some(limit);
+        self
+    }
+
+    /// Limits each step after TLS; 5 s by default.
+    pub fn init_timeout(mut self, limit: Duration) -> Self {
+        self.draft.init_timeout = limit;
+        self
+    }
+
+    /// What to do when a server tells another host id than the expected one; reject by default.
+    pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
+        self.draft.host_id_check = check;
+        self
+    }
+
+    /// Lets the system probe idle connections after `idle`.
+    pub fn keepalive(mut self, idle: Duration) -> Self {
+        self.draft.keepalive = Some(idle);
+        self
+    }
+
+    /// Allows so many requests at a time on one connection, of which `orphans` may be given up; 1024 and 256.
+    pub fn requests_per_connection(mut self, requests: usize, orphans: usize) -> Self {
+        (self.draft.max_requests, self.draft.max_orphans) = (requests, orphans);
+        self
+    }
+
+    /// Limits a request; 10 s by default.
+    pub fn request_timeout(mut self, limit: Duration) -> Self {
+        self.draft.request_timeout = limit;
+        self
+    }
+
+    /// The consistency of statements that name none; LOCAL_QUORUM by default.
+    pub fn consistency(mut self, consistency: Consistency) -> Self {
+        self.draft.consistency = consistency;
+        self
+    }
+
+    /// The serial consistency of statements that name none; LOCAL_SERIAL by default.
+    pub fn serial_consistency(mut self, consistency: SerialConsistency) -> Self {
+        self.draft.serial_consistency = consistency;
+        self
+    }
+
+    /// Rows per page of statements that name no size; 5000 by default.
+    pub fn page_size(mut self, rows: i32) -> Self {
+        self.draft.page_size = rows;
+        self
+    }
+
+    /// Whether statements that do not say so may be executed twice; false by default.
+    pub fn default_idempotence(mut self, idempotent: bool) -> Self {
+        self.draft.default_idempotence = idempotent;
+        self
+    }
+}
+
+/// Parts that the application brings.
+impl SessionBuilder {
+    /// Turns names into addresses by a service of the application's: any `Service<Address>`.
+    pub fn resolver<R>(mut self, resolver: R) -> Self
+    where
+        R: Resolver + Clone + Send + Sync + 'static,
+        R::Future: Send + 'static,
+    {
+        self.resolver = Some(establish::boxed_resolver(resolver));
+        self
+    }
+
+    /// Dials by a connector of the application's, in place of TCP.
+    pub fn connector<C, IO>(mut self, connector: C) -> Self
+    where
+        C: Service<Candidate<Open>, Response = Transport<Open, IO>> + Clone + Send + Sync + 'static,
+        C::Future: Send + 'static,
+        C::Error: Into<BoxError>,
+        IO: Io + 'static,
+    {
+        self.leaf = Leaf::Custom(establish::boxed_connector(connector));
+        self
+    }
+
+    /// Puts a layer around TCP, below TLS: called once per dial. An error or panic in it ends the dial.
+    pub fn transport_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxConnector> + Send + Sync + 'static,
+        L::Service: Service<Candidate<Open>, Response = Transport<Open, establish::BoxIo>> + Clone + Send + Sync,
+        L::Service: 'static,
+        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
+        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError>,
+    {
+        let wrap = move |inner| establish::boxed_connector(layer.layer(inner));
+        self.leaf = match self.leaf {
+            Leaf::Tcp => Leaf::Layered(Arc::new(wrap)),
+            Leaf::Custom(connector) => Leaf::Custom(wrap(connector)),
+            Leaf::Layered(before) => Leaf::Layered(Arc::new(move |inner| wrap(before(inner)))),
+        };
+        self
+    }
+
+    /// Puts a layer around each attempt: called once per address. An error or panic in it ends the candidate.
+    pub fn candidate_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxAttempt> + Send + Sync + 'static,
+        L::Service: Service<Candidate<Open>, Response = Accepted> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
+        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError> + 'static,
+    {
+        let wrap = move |inner| establish::boxed_attempt(layer.layer(inner));
+        self.candidate = Some(match self.candidate.take() {
+            None => Arc::new(wrap),
+            Some(before) => Arc::new(move |inner| wrap(before(inner))),
+        });
+        self
+    }
+
+    /// Puts a layer around the whole stack: called once per connect. An error or panic in it ends the connect.
+    pub fn connect_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxConnect<Open, Accepted>> + Send + Sync + 'static,
+        L::Service: Service<Open, Response = messina_layers::Established<Open, Accepted>> + Clone + Send + Sync,
+        L::Service: 'static,
+        <L::Service as Service<Open>>::Future: Send + 'static,
+        <L::Service as Service<Open>>::Error: Into<BoxError> + 'static,
+    {
+        let wrap = move |inner| establish::boxed_connect(layer.layer(inner));
+        self.connect = Some(match self.connect.take() {
+            None => Arc::new(wrap),
+            Some(before) => Arc::new(move |inner| wrap(before(inner))),
+        });
+        self
+    }
+
+    /// Reads who answered by a service of the application's, in place of one read of `system.local`.
+    pub fn identity<I>(mut self, identity: I) -> Self
+    where
+        I: Service<IdentityRequest, Response = NodeInfo, Error = BoxError> + Clone + Send + Sync + 'static,
+        I::Future: Send + 'static,
+    {
+        self.identity = Some(BoxIdentity::new(identity));
+        self
+    }
+}
+
+impl SessionBuilder {
+    /// Checks the settings and connects: first to a contact point, then to every node that it names.
+    ///
+    /// Ready as soon as one node has a connection; the others go on in the background. Dropping the future ends
+    /// everything it began.
+    ///
+    /// # Errors
+    /// [`Kind::Config`] for the first setting that is not allowed; [`Kind::Unreachable`] with every contact point
+    /// and every attempt if none lets us in; [`Kind::NoConnection`] if no node can be connected to.
+    pub async fn build(self) -> Result<Session, Error> {
+        if let Some(error) = self.error {
+            return Err(error.into());
+        }
+        let config = Arc::new(self.draft.check()?);
+        let resolver = self.resolver.unwrap_or_else(default_resolver);
+        let mut seams = Seams::new(resolver);
+        seams.leaf = self.leaf;
+        if let Some(identity) = self.identity {
+            seams.identity = identity;
+        }
+        (seams.connect, seams.candidate) = (self.connect, self.candidate);
+        let stack = establish::connect(&config, seams);
+        connect(config, stack).await
+    }
+
+    /// The settings, checked, without connecting.
+    ///
+    /// # Errors
+    /// The first setting that is not allowed.
+    pub fn check(&self) -> Result<Config, ConfigError> {
+        match &self.error {
+            Some(error) => Err(error.clone()),
+            None => self.draft.clone().check(),
+        }
+    }
+}
+
+async fn connect(config: Arc<Config>, stack: BoxConnect<Open, Accepted>) -> Result<Session, Error> {
+    let first = First::connect(&config, &stack).await?;
+    let opener =
+        Opener { stack, config: Arc::clone(&config), cluster: first.cluster_name().into(), version: first.version() };
+    let nodes = Nodes::default();
+    let keeper = Keeper::new(opener, nodes.clone());
+    let control = Control::start(first, keeper).await.map_err(|error| {
+        Error::new(Kind::NoConnection, "the node list could not be read")
+            .with_source(Arc::<dyn std::error::Error + Send + Sync>::from(error))
+    })?;
+    // Bounded by the limits of one connect to each node, and its back-off is not waited for.
+    let connected = nodes.wait_for(|nodes| {
+        if nodes.iter().any(|node| node.connection().is_some()) {
+            Some(Ok(()))
+        } else if nodes.iter().all(|node| node.was_tried()) {
+            Some(Err(no_connection(nodes)))
+        } else {
+            None
+        }
+    });
+    connected.await?;
+    Ok(Session::assemble(config, nodes, control))
+}
+
+fn no_connection(nodes: &[Arc<Node>]) -> Error {
+    let failed = nodes.iter().filter_map(|node| {
+        let error = node.last_error()?;
+        let name = format!("node {} at {}", node.host_id(), node.address());
+        Some(crate::error::ContactPointFailed::new(name, (*error).clone()))
+    });
+    Error::no_connection(failed.collect())
+}
+
+#[cfg(feature = "hickory")]
+fn default_resolver() -> BoxResolver {
+    establish::boxed_resolver(messina_layers::HickoryResolver::new())
+}
+
+#[cfg(not(feature = "hickory"))]
+fn default_resolver() -> BoxResolver {
+    establish::boxed_resolver(messina_layers::SystemResolver::new())
+}
