@@ -9,7 +9,6 @@
 //!   try_send / call ─▶ queue ─▶ Driver ─▶ stream          Reply ◀─ slot ◀─ Driver ◀─ stream
 //! ```
 
-mod compression;
 mod driver;
 mod error;
 mod events;
@@ -25,7 +24,7 @@ mod shared;
 mod slots;
 mod writer;
 
-pub use compression::Compression;
+pub use crate::protocol::Compression;
 pub use driver::Driver;
 pub use error::{ConnectionError, Delivery, Reason, ReplyError, TrySendError};
 pub use events::{Event, EventSink, Events, channel as event_channel};
