@@ -38,6 +38,9 @@ pub enum Problem {
         /// How many bytes there are.
         left: usize,
     },
+    /// Something is null or empty that cannot be.
+    #[error("it is empty")]
+    Empty,
     /// A text is not UTF-8.
     #[error("it is not UTF-8")]
     Utf8,

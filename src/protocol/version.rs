@@ -153,14 +153,21 @@ fn parse_entry(entry: &str) -> Option<ProtocolVersion> {
 /// To be asked of errors with the code "protocol error", or "server error" on old servers.
 #[must_use]
 pub fn is_version_error(text: &str) -> bool {
-    text.contains("Invalid or unsupported protocol version") || text.contains("Beta version of the protocol used")
+    [
+        "Invalid or unsupported protocol version",
+        "Beta version of the protocol used",
+        // A server that could speak the version, but is told not to.
+        "Rejecting Protocol Version",
+    ]
+    .iter()
+    .any(|beginning| text.contains(beginning))
 }
 
 /// The versions spoken here that a version error's text names as supported, oldest first.
 ///
-/// Two texts are read: `supported versions are (3/v3, 4/v4, 6/v6-beta)`, and the older
-/// `the lowest supported version is 3 and the greatest is 4`. `None` when the text names no versions; an empty list
-/// when it names versions of which none is spoken here.
+/// Three texts are read: `supported versions are (3/v3, 4/v4, 6/v6-beta)`, the older
+/// `the lowest supported version is 3 and the greatest is 4`, and `Rejecting Protocol Version 4/v4 < 5/v5.`, which names
+/// the lowest one alone. `None` when the text names no versions; an empty list when none of them is spoken here.
 ///
 /// ```
 /// use messina::protocol::version::{ProtocolVersion, versions_in_error};
@@ -170,7 +177,7 @@ pub fn is_version_error(text: &str) -> bool {
 /// ```
 #[must_use]
 pub fn versions_in_error(text: &str) -> Option<Vec<ProtocolVersion>> {
-    listed_in_error(text).or_else(|| range_in_error(text))
+    listed_in_error(text).or_else(|| range_in_error(text)).or_else(|| lowest_in_error(text))
 }
 
 fn listed_in_error(text: &str) -> Option<Vec<ProtocolVersion>> {
@@ -188,6 +195,13 @@ fn range_in_error(text: &str) -> Option<Vec<ProtocolVersion>> {
     let greatest = number_after(text, "greatest is")?;
     let spoken = ProtocolVersion::ALL.into_iter();
     Some(spoken.filter(|version| (lowest..=greatest).contains(&u32::from(version.as_u8()))).collect())
+}
+
+fn lowest_in_error(text: &str) -> Option<Vec<ProtocolVersion>> {
+    let (_, rest) = text.split_once("Rejecting Protocol Version")?;
+    let lowest = number_after(rest, "<")?;
+    let spoken = ProtocolVersion::ALL.into_iter();
+    Some(spoken.filter(|version| u32::from(version.as_u8()) >= lowest).collect())
 }
 
 /// The number that follows `words`; what is too long for a version number is none.

@@ -71,7 +71,7 @@ proptest! {
     /// cql 1: envelopes come out as they went in, however the stream is cut.
     #[test]
     fn envelopes_survive_any_cutting(
-        bodies in prop::collection::vec((any::<i16>(), prop::collection::vec(any::<u8>(), 0..3000)), 0..5),
+        bodies in prop::collection::vec((any::<i16>(), prop::collection::vec(any::<u8>(), 0..1500)), 0..4),
         step in 1_usize..5000,
     ) {
         let envelopes: Vec<_> = bodies.iter().map(|(stream, body)| response(*stream, body)).collect();

@@ -11,6 +11,7 @@ mod responses;
 mod results;
 mod types;
 mod errors;
+mod cassandra;
 mod hostile;
 mod golden;
 mod support;

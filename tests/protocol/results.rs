@@ -104,6 +104,47 @@ fn known_metadata_stands_in() {
     }
 }
 
+/// cql 3: more pages need a state to go on from, or rows would be lost.
+#[test]
+fn more_pages_need_a_paging_state() {
+    for state in ["FFFFFFFF", "00000000"] {
+        let error = rows_with(V4, None, &format!("00000003 00000002 {state} {COMMON} {ROWS}")).unwrap_err();
+        assert_eq!((error.what, error.problem), ("a paging state", Problem::Empty));
+    }
+}
+
+/// cql 3: metadata that is told again in the same bytes is not read again; told otherwise, it is.
+#[test]
+fn metadata_is_known_again() {
+    let first = rows(V4, &format!("00000001 00000002 {COMMON} {ROWS}"));
+    let known = Arc::clone(first.metadata());
+    let again = |flags: &str, columns: &str| {
+        let body = format!("{flags} 00000002 {columns} {ROWS}");
+        let rows = rows_with(V4, Some(&known), &body).unwrap();
+        assert_eq!(rows.raw().map(Result::unwrap).map(ColumnIterator::count).sum::<usize>(), 4);
+        rows
+    };
+    let same = again("00000001", COMMON);
+    assert_two_rows(&same);
+    assert!(Arc::ptr_eq(same.metadata(), &known));
+    let paged = rows_with(V4, Some(&known), &format!("00000003 00000002 00000001 'p' {COMMON} {ROWS}")).unwrap();
+    assert_two_rows(&paged);
+    assert!(Arc::ptr_eq(paged.metadata(), &known) && paged.paging_state().is_some());
+    let other_name = again("00000001", &COMMON.replace("'name'", "'nama'"));
+    assert_eq!(other_name.metadata().columns()[1].name(), "nama");
+    let other_type = again("00000001", &COMMON.replace("000D", "0003"));
+    assert_eq!(other_type.metadata().columns()[1].typ(), &ColumnType::Native(NativeType::Blob));
+    let each = again("00000000", EACH);
+    assert_two_rows(&each);
+    assert!(!Arc::ptr_eq(each.metadata(), &known));
+    let fewer = "00000001 00000001 0002 'ks' 0001 't' 0002 'id' 0009 00000001 00000004 00000007";
+    let fewer = rows_with(V4, Some(&known), fewer).unwrap();
+    assert_eq!(fewer.metadata().columns().len(), 1);
+    let more = format!("00000001 00000003 {COMMON} 0001 'x' 0009 00000000");
+    let more = rows_with(V4, Some(&known), &more).unwrap();
+    assert_eq!(more.metadata().columns().len(), 3);
+}
+
 /// cql 3: metadata that is left out must be known, and fit.
 #[test]
 fn missing_metadata_is_an_error() {

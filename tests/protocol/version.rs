@@ -50,6 +50,12 @@ fn the_versions_in_an_error_are_read() {
     assert_eq!(versions_in_error(too_old), Some(vec![]));
     assert_eq!(versions_in_error("supported versions are (6/v6)"), Some(vec![]));
 
+    let refused = "Rejecting Protocol Version 4/v4 < 5/v5.";
+    assert!(is_version_error(refused));
+    assert_eq!(versions_in_error(refused), Some(vec![V5]));
+    assert_eq!(versions_in_error("Rejecting Protocol Version 4/v4 < 6/v6."), Some(vec![]));
+    assert_eq!(versions_in_error("Rejecting Protocol Version 4/v4"), None);
+
     let scylla = "Invalid or unsupported protocol version: 5";
     assert!(is_version_error(scylla));
     assert_eq!(versions_in_error(scylla), None);

@@ -1,5 +1,6 @@
 //! What a result says about its columns.
 
+use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -19,10 +20,23 @@ const METADATA_CHANGED: i32 = 0x08;
 const MAX_REPEATED_NAMES: u64 = 16 * 1024 * 1024;
 
 /// The columns of a result; kept with a prepared statement and shared by its results.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+///
+/// Two are equal when their columns are, however those were told.
+#[derive(Clone, Default)]
 pub struct ResultMetadata {
     columns: Vec<ColumnSpec<'static>>,
     opaque: Vec<OpaqueType>,
+    /// What this was read from, to be known again without reading it.
+    told: Option<Told>,
+}
+
+/// How a server told the columns.
+#[derive(Clone)]
+struct Told {
+    /// Whether one table is told for all columns.
+    global: bool,
+    /// From the common table, or the first column, to the last.
+    bytes: Box<[u8]>,
 }
 
 /// A type that is a blob here because its class is not known.
@@ -38,8 +52,7 @@ impl ResultMetadata {
     /// Metadata of these columns.
     #[must_use]
     pub const fn new(columns: Vec<ColumnSpec<'static>>) -> Self {
-        let opaque = Vec::new();
-        Self { columns, opaque }
+        Self { columns, opaque: Vec::new(), told: None }
     }
 
     /// The columns in order.
@@ -55,6 +68,20 @@ impl ResultMetadata {
     }
 }
 
+impl PartialEq for ResultMetadata {
+    fn eq(&self, other: &Self) -> bool {
+        self.columns == other.columns && self.opaque == other.opaque
+    }
+}
+
+impl Eq for ResultMetadata {}
+
+impl fmt::Debug for ResultMetadata {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ResultMetadata").field("columns", &self.columns).field("opaque", &self.opaque).finish()
+    }
+}
+
 /// What stands before the rows of a result, and after a prepared statement.
 pub(super) struct Described {
     pub(super) metadata: Arc<ResultMetadata>,
@@ -62,7 +89,7 @@ pub(super) struct Described {
     pub(super) new_metadata_id: Option<Bytes>,
 }
 
-/// Reads result metadata. `known` stands in for what the server left out.
+/// Reads result metadata. `known` stands in for what the server left out, and for what it tells in the same bytes.
 pub(super) fn read(
     reader: &mut Reader<'_>,
     dialect: Dialect,
@@ -79,8 +106,11 @@ pub(super) fn read(
     let count = reader.length("the number of columns")?;
     let mut paging_state = None;
     if flags & MORE_PAGES != 0 {
-        let state = reader.bytes("a paging state")?;
-        paging_state = state.map(Bytes::copy_from_slice);
+        let before = *reader;
+        // Without a state to go on from, the rest of the rows would be lost, or the first page asked for again.
+        let state = reader.bytes("a paging state")?.filter(|state| !state.is_empty());
+        let state = state.ok_or_else(|| before.error("a paging state", Problem::Empty))?;
+        paging_state = Some(Bytes::copy_from_slice(state));
     }
     let mut new_metadata_id = None;
     if changed {
@@ -91,10 +121,32 @@ pub(super) fn read(
         stand_in(at_count, count, known)?
     } else {
         let global = flags & GLOBAL_TABLE != 0;
-        let (columns, opaque) = read_columns(reader, at_count, count, global)?;
-        Arc::new(ResultMetadata { columns, opaque })
+        match known.and_then(|known| pass_known(reader, count, global, known)) {
+            Some(known) => known,
+            None => {
+                let start = *reader;
+                let (columns, opaque) = read_columns(reader, at_count, count, global)?;
+                let bytes = start.rest()[..start.left() - reader.left()].into();
+                Arc::new(ResultMetadata { columns, opaque, told: Some(Told { global, bytes }) })
+            }
+        }
     };
     Ok(Described { metadata, paging_state, new_metadata_id })
+}
+
+/// Passes columns that are told in the same bytes as the known ones; the same bytes mean the same.
+fn pass_known(
+    reader: &mut Reader<'_>,
+    count: usize,
+    global: bool,
+    known: &Arc<ResultMetadata>,
+) -> Option<Arc<ResultMetadata>> {
+    let told = known.told.as_ref()?;
+    if known.columns.len() != count || told.global != global || !reader.rest().starts_with(&told.bytes) {
+        return None;
+    }
+    reader.take("the columns", told.bytes.len()).ok()?;
+    Some(Arc::clone(known))
 }
 
 /// What is known, in place of what the server left out.
