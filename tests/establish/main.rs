@@ -1,0 +1,4 @@
+//! Connecting a session, against a cluster and a DNS server in this process.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod first_connect;
