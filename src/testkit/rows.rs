@@ -109,8 +109,9 @@ impl Rows {
             None => size.unwrap_or(self.len()),
         };
         let end = start.saturating_add(length).min(self.len());
-        let more = end < self.len() || from.number + 1 < self.pages.len();
-        let next = Page { number: from.number + 1, row: end };
+        let number = from.number.saturating_add(1);
+        let more = end < self.len() || number < self.pages.len();
+        let next = Page { number, row: end };
         let cells = Cells { bytes: self.bytes(start, end), rows: end - start };
         (cells, more.then_some(next))
     }

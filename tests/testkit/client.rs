@@ -35,6 +35,7 @@ pub(crate) struct Frame {
 pub(crate) struct Client<S = TcpStream> {
     pub(crate) stream: S,
     pub(crate) version: u8,
+    pub(crate) flags: u8,
 }
 
 impl Client {
@@ -59,11 +60,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
 
 impl<S: Stream> Client<S> {
     pub(crate) fn over(stream: S) -> Self {
-        Self { stream, version: 4 }
+        Self { stream, version: 4, flags: 0 }
     }
 
     pub(crate) async fn send(&mut self, stream: i16, opcode: u8, body: &[u8]) {
-        let mut bytes = vec![self.version, 0];
+        let mut bytes = vec![self.version, self.flags];
         bytes.extend(stream.to_be_bytes());
         bytes.push(opcode);
         bytes.extend((body.len() as u32).to_be_bytes());

@@ -114,7 +114,7 @@ impl Connection {
         }
         match reply.switch {
             Some((version, compression)) if version.has_segments() => {
-                self.framing.to_segments(compression == Some(Compression::Lz4));
+                self.framing.use_segments(compression == Some(Compression::Lz4));
             }
             Some((_, compression)) => self.compression = compression,
             None => {}

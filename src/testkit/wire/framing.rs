@@ -15,7 +15,7 @@ pub(in crate::testkit) struct Framing {
 
 impl Framing {
     /// From now on in segments.
-    pub(in crate::testkit) fn to_segments(&mut self, lz4: bool) {
+    pub(in crate::testkit) fn use_segments(&mut self, lz4: bool) {
         let decoder = SegmentDecoder::new(lz4, DEFAULT_MAX_BODY);
         self.segments = Some((decoder, SegmentEncoder::new(lz4)));
     }
