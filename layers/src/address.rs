@@ -14,22 +14,21 @@
 //! ```
 
 mod error;
+mod parse;
 
 use std::{
     fmt,
     hash::{Hash, Hasher},
-    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr, SocketAddrV6},
+    net::{IpAddr, SocketAddr, SocketAddrV6},
     str::FromStr,
     sync::Arc,
 };
 
 pub use self::error::AddressError;
-use self::error::Reason;
-
-/// The longest name that DNS allows, in bytes of text without a final dot.
-const MAX_NAME: usize = 253;
-/// The longest label that DNS allows, in bytes.
-const MAX_LABEL: usize = 63;
+use self::{
+    error::Reason,
+    parse::{check_port, digits, host_of, split_port},
+};
 
 /// What a target is dialled by: a name to resolve, or a socket address to use as it is.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -66,7 +65,7 @@ impl Address {
         let fail = |reason| AddressError { text: text.to_owned(), reason };
         let (host, port) = split_port(text).map_err(fail)?;
         let port = match (port, default_port) {
-            (Some(port), _) => check_port(port.parse().map_err(|_| fail(Reason::Port))?).map_err(fail)?,
+            (Some(port), _) => check_port(digits(port).ok_or_else(|| fail(Reason::Port))?).map_err(fail)?,
             (None, Some(port)) => check_port(port).map_err(fail)?,
             (None, None) => return Err(fail(Reason::NoPort)),
         };
@@ -266,69 +265,4 @@ impl From<SocketAddr> for HostAddr {
             SocketAddr::V6(addr) => Self { ip: IpAddr::V6(*addr.ip()), zone: addr.scope_id() },
         }
     }
-}
-
-fn check_port(port: u16) -> Result<u16, Reason> {
-    if port == 0 { Err(Reason::Port) } else { Ok(port) }
-}
-
-fn split_port(text: &str) -> Result<(&str, Option<&str>), Reason> {
-    if let Some(rest) = text.strip_prefix('[') {
-        let (_, after) = rest.split_once(']').ok_or(Reason::Brackets)?;
-        let host = &text[..text.len() - after.len()];
-        return match after.strip_prefix(':') {
-            Some(port) => Ok((host, Some(port))),
-            None if after.is_empty() => Ok((host, None)),
-            None => Err(Reason::Brackets),
-        };
-    }
-    match text.split_once(':') {
-        None => Ok((text, None)),
-        Some((_, rest)) if rest.contains(':') => Ok((text, None)),
-        Some((host, port)) => Ok((host, Some(port))),
-    }
-}
-
-fn host_of(host: &str, port: u16) -> Result<Address, Reason> {
-    if let Some(inside) = host.strip_prefix('[') {
-        let inside = inside.strip_suffix(']').ok_or(Reason::Brackets)?;
-        return ipv6(inside, port)?.ok_or(Reason::Brackets);
-    }
-    if host.contains(':') {
-        return ipv6(host, port)?.ok_or(Reason::Colons);
-    }
-    if let Ok(ip) = host.parse::<Ipv4Addr>() {
-        return Ok(Address::Socket(SocketAddr::new(ip.into(), port)));
-    }
-    name(host).map(|name| Address::Name(name, port))
-}
-
-fn ipv6(text: &str, port: u16) -> Result<Option<Address>, Reason> {
-    let (ip, zone) = match text.split_once('%') {
-        None => (text, 0),
-        Some((ip, zone)) => (ip, zone.parse().map_err(|_| Reason::Zone)?),
-    };
-    let ip = ip.parse::<Ipv6Addr>().ok();
-    Ok(ip.map(|ip| Address::Socket(SocketAddrV6::new(ip, port, 0, zone).into())))
-}
-
-fn name(text: &str) -> Result<Name, Reason> {
-    let labels = text.strip_suffix('.').unwrap_or(text);
-    if labels.is_empty() {
-        return Err(Reason::Empty);
-    }
-    if let Some(c) = text.chars().find(|c| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | '.')) {
-        return Err(Reason::Character(c));
-    }
-    if labels.len() > MAX_NAME {
-        return Err(Reason::Length);
-    }
-    if labels.split('.').any(|label| label.is_empty() || label.len() > MAX_LABEL) {
-        return Err(Reason::Label);
-    }
-    // A name whose last label is a number would be read as an address by some systems (inet_aton).
-    if labels.rsplit('.').next().is_some_and(|last| last.bytes().all(|b| b.is_ascii_digit())) {
-        return Err(Reason::Ipv4);
-    }
-    Ok(Name(text.into()))
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{MAX_LABEL, MAX_NAME};
+use super::parse::{MAX_LABEL, MAX_NAME};
 
 /// Text that is no address: what it was, what is wrong, what is allowed.
 #[derive(Clone, Debug, PartialEq, Eq)]
