@@ -107,17 +107,10 @@ impl AttemptError {
             Ok(own) => return *own,
             Err(error) => error,
         };
-        let mut source = error.source();
-        while let Some(inner) = source {
-            if let Some(own) = inner.downcast_ref::<Self>() {
-                return own.clone();
-            }
-            source = inner.source();
+        if let Some(own) = find::<Self>(&*error) {
+            return own.clone();
         }
-        let scope = match error.downcast_ref::<io::Error>() {
-            Some(error) => scope_of_io(error),
-            None => Scope::Candidate,
-        };
+        let scope = find(&*error).map_or(Scope::Candidate, scope_of_io);
         Self { stage, scope, forces_down: false, source: Arc::from(error) }
     }
 
@@ -148,14 +141,7 @@ impl AttemptError {
     /// The cause, if it is (or was caused by) an error of type `E`.
     #[must_use]
     pub fn find<E: Error + 'static>(&self) -> Option<&E> {
-        let mut error: Option<&(dyn Error + 'static)> = Some(&*self.source);
-        while let Some(inner) = error {
-            if let Some(found) = inner.downcast_ref() {
-                return Some(found);
-            }
-            error = inner.source();
-        }
-        None
+        find(&*self.source)
     }
 }
 
@@ -169,6 +155,20 @@ impl Error for AttemptError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         Some(&*self.source)
     }
+}
+
+/// The first error of type `E` in a chain of causes.
+fn find<'a, E: Error + 'static>(error: &'a (dyn Error + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(error) = next {
+        if let Some(found) = error.downcast_ref() {
+            return Some(found);
+        }
+        // What an `io::Error` wraps is not its source.
+        let wrapped = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = wrapped.map_or_else(|| error.source(), |wrapped| Some(wrapped));
+    }
+    None
 }
 
 /// A dial that failed because this process has no descriptors left fails at every address.
@@ -206,6 +206,18 @@ impl fmt::Display for TimedOut {
 }
 
 impl Error for TimedOut {}
+
+/// An attempt that had not answered yet when another one decided the connect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GivenUp(pub(crate) ());
+
+impl fmt::Display for GivenUp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("had not answered when another address decided the connect")
+    }
+}
+
+impl Error for GivenUp {}
 
 /// A service or future that panicked; the connect goes on or fails, but does not hang.
 #[derive(Clone, Debug, PartialEq, Eq)]

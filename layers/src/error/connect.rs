@@ -53,7 +53,7 @@ pub enum ConnectError {
         /// What was looked up.
         target: Address,
     },
-    /// An attempt failed in a way that every address would; the last attempt is that one.
+    /// An attempt failed in a way that every address would, or the limit on refused logins was reached.
     Rejected {
         /// What was connected to.
         target: Address,
@@ -180,12 +180,8 @@ impl ConnectError {
             Ok(own) => return *own,
             Err(error) => error,
         };
-        let mut source = error.source();
-        while let Some(inner) = source {
-            if let Some(own) = inner.downcast_ref::<Self>() {
-                return own.clone();
-            }
-            source = inner.source();
+        if let Some(own) = super::find::<Self>(&*error) {
+            return own.clone();
         }
         Self::NotReady { target: target(), failed: Vec::new(), source: Arc::from(error) }
     }
@@ -198,6 +194,10 @@ impl fmt::Display for ConnectError {
         match self {
             Self::Resolve { elapsed, .. } => write!(f, "looking up {target} failed after {elapsed:.1?}"),
             Self::NoAddress { .. } => write!(f, "looking up {target} gave no address"),
+            Self::Rejected { untried, .. } if self.class() == Class::Auth => write!(
+                f,
+                "connecting to {target} stopped at address {tried}: the limit on refused logins is reached ({untried} not tried)"
+            ),
             Self::Rejected { untried, .. } => write!(
                 f,
                 "connecting to {target} ended at address {tried} with a failure that holds for every address ({untried} not tried)"
