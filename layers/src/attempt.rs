@@ -79,8 +79,8 @@ where
 
     fn call(&mut self, candidate: Candidate<T>) -> Self::Future {
         let span = tracing::debug_span!("attempt", peer.addr = %candidate.addr());
-        let inner = span.in_scope(|| self.inner.call(candidate));
-        AttemptFuture { inner: Guarded::new(inner), started: Instant::now(), span }
+        let inner = span.in_scope(|| Guarded::call(|| self.inner.call(candidate)));
+        AttemptFuture { inner, started: Some(Instant::now()), span }
     }
 }
 
@@ -90,8 +90,17 @@ pin_project! {
     pub struct AttemptFuture<F> {
         #[pin]
         inner: Guarded<F>,
-        started: Instant,
+        // Until it has ended.
+        started: Option<Instant>,
         span: Span,
+    }
+
+    impl<F> PinnedDrop for AttemptFuture<F> {
+        fn drop(this: Pin<&mut Self>) {
+            if let Some(started) = this.project().started.take() {
+                metrics::attempt_dropped(started.elapsed());
+            }
+        }
     }
 }
 
@@ -106,7 +115,9 @@ where
         let this = self.project();
         let _entered = this.span.enter();
         let result = ready!(this.inner.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::ATTEMPT));
-        metrics::attempt_ended(result.as_ref().err().map(AttemptError::stage), this.started.elapsed());
+        if let Some(started) = this.started.take() {
+            metrics::attempt_ended(result.as_ref().err().map(AttemptError::stage), started.elapsed());
+        }
         Poll::Ready(result)
     }
 }

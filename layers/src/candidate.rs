@@ -1,9 +1,12 @@
 //! What could be tried for a target, and the turn that keeps logins apart.
 
-use std::{fmt, net::SocketAddr, sync::Arc};
+mod turn;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use std::{collections::HashSet, net::SocketAddr};
 
+use tokio::time::Instant;
+
+pub use self::turn::{Turn, TurnGuard};
 use crate::address::HostAddr;
 
 /// The addresses that could be tried for a target: never empty, none twice.
@@ -13,6 +16,7 @@ use crate::address::HostAddr;
 pub struct Candidates<T> {
     target: T,
     addrs: Vec<SocketAddr>,
+    since: Option<Instant>,
 }
 
 impl<T> Candidates<T> {
@@ -22,7 +26,19 @@ impl<T> Candidates<T> {
     /// The target, if `addrs` is empty.
     pub fn new(target: T, addrs: impl IntoIterator<Item = SocketAddr>) -> Result<Self, T> {
         let addrs = distinct(addrs);
-        if addrs.is_empty() { Err(target) } else { Ok(Self { target, addrs }) }
+        if addrs.is_empty() { Err(target) } else { Ok(Self { target, addrs, since: None }) }
+    }
+
+    /// The same for a connect that began at `since`: a budget counts from there, the lookup included.
+    #[must_use]
+    pub fn with_start(mut self, since: Instant) -> Self {
+        self.since = Some(since);
+        self
+    }
+
+    /// When the connect began, if that was before they are tried.
+    pub fn start(&self) -> Option<Instant> {
+        self.since
     }
 
     /// The target they belong to.
@@ -60,7 +76,7 @@ fn distinct(addrs: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     let addrs = addrs.into_iter();
     let mut kept: Vec<SocketAddr> = Vec::with_capacity(addrs.size_hint().0.min(64));
     // Long answers are rare; for the usual handful a scan beats hashing.
-    let mut seen = std::collections::HashSet::new();
+    let mut seen = HashSet::new();
     for addr in addrs {
         let plain = HostAddr::from(addr).with_port(addr.port());
         let new = if kept.len() < 32 {
@@ -124,53 +140,3 @@ impl<T> Candidate<T> {
         (self.target, self.addr, self.turn)
     }
 }
-
-/// The right to log in, held by one attempt of a connect at a time.
-///
-/// A handshake takes it before anything that costs the server or can lock an account, and keeps the
-/// [`TurnGuard`] until the attempt ends. Alone, or one after the other, attempts get it at once.
-#[derive(Clone)]
-pub struct Turn(Option<Arc<Semaphore>>);
-
-impl Turn {
-    /// A turn that nobody else shares.
-    #[must_use]
-    pub const fn free() -> Self {
-        Self(None)
-    }
-
-    /// A turn for attempts that may overlap.
-    #[must_use]
-    pub fn shared() -> Self {
-        Self(Some(Arc::new(Semaphore::new(1))))
-    }
-
-    /// Waits until no other attempt of this connect holds the turn.
-    ///
-    /// The wait ends when the holder's attempt does, which its own limits bound. Dropping the future gives
-    /// up the place in the queue.
-    pub async fn take(&self) -> TurnGuard {
-        let permit = match &self.0 {
-            None => None,
-            // The semaphore is never closed; were it, going on beats hanging.
-            Some(turn) => Arc::clone(turn).acquire_owned().await.ok(),
-        };
-        TurnGuard(permit)
-    }
-}
-
-impl fmt::Debug for Turn {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = match &self.0 {
-            None => "free",
-            Some(turn) if turn.available_permits() == 0 => "taken",
-            Some(_) => "shared",
-        };
-        write!(f, "Turn({state})")
-    }
-}
-
-/// Holds the turn until dropped.
-#[derive(Debug)]
-#[must_use = "the turn ends when the guard is dropped"]
-pub struct TurnGuard(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);

@@ -13,7 +13,7 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::{Sleep, sleep};
+use tokio::time::{Instant, Sleep, sleep};
 use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -21,9 +21,10 @@ use tower_service::Service;
 use crate::{
     candidate::{Candidate, Turn},
     error::{AttemptError, BoxError, Stage, TimedOut},
+    guard::Guarded,
 };
 
-/// How long a handshake may take unless told otherwise, its wait for the turn included.
+/// How long a handshake may take unless told otherwise, its wait for the turn not counted.
 pub const DEFAULT_HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Bytes to and from an address, opened for a target.
@@ -67,7 +68,8 @@ impl<H> HandshakeLayer<H> {
         Self { handshake, timeout: Some(DEFAULT_HANDSHAKE_TIMEOUT) }
     }
 
-    /// Limits the whole handshake to `timeout`.
+    /// Limits the whole handshake to `timeout`, not counting its wait for the turn: the attempt that holds
+    /// the turn has limits of its own, and being slow must not cost the attempts behind it theirs.
     #[must_use]
     pub fn with_timeout(mut self, timeout: Duration) -> Self {
         self.timeout = Some(timeout);
@@ -92,7 +94,8 @@ impl<H: Clone, S> Layer<S> for HandshakeLayer<H> {
 
 /// Dials, then shakes hands.
 ///
-/// Readiness is the connector's; the handshake is a clone, driven to readiness inside the future.
+/// A panic of the connector is a failed dial, one of the handshake a failed handshake. Readiness is the
+/// connector's; the handshake is a clone, driven to readiness inside the future.
 #[derive(Clone, Debug)]
 pub struct Handshake<H, S> {
     inner: S,
@@ -128,10 +131,8 @@ where
     }
 
     fn call(&mut self, candidate: Candidate<T>) -> Self::Future {
-        HandshakeFuture {
-            state: State::Dial { dial: self.inner.call(candidate), handshake: Some(self.handshake.clone()) },
-            timeout: self.timeout,
-        }
+        let dial = Guarded::call(|| self.inner.call(candidate));
+        HandshakeFuture { state: State::Dial { dial, handshake: Some(self.handshake.clone()) }, timeout: self.timeout }
     }
 }
 
@@ -147,8 +148,31 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<H: Service<Transport<T, IO>>, F, T, IO> {
-        Dial { #[pin] dial: F, handshake: Option<H> },
-        Handshake { #[pin] handshake: Oneshot<H, Transport<T, IO>>, #[pin] limit: Option<Sleep> },
+        Dial { #[pin] dial: Guarded<F>, handshake: Option<H> },
+        Handshake { #[pin] handshake: Guarded<Oneshot<H, Transport<T, IO>>>, #[pin] limit: Option<Limit> },
+    }
+}
+
+pin_project! {
+    struct Limit { #[pin] sleep: Sleep, turn: Turn, timeout: Duration, started: Instant }
+}
+
+impl Limit {
+    fn new(timeout: Duration, turn: Turn) -> Self {
+        Self { sleep: sleep(timeout), turn, timeout, started: Instant::now() }
+    }
+
+    fn poll_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<TimedOut> {
+        let mut this = self.project();
+        loop {
+            ready!(this.sleep.as_mut().poll(cx));
+            // Time spent waiting for another attempt's login is given back.
+            let deadline = *this.started + *this.timeout + this.turn.waited();
+            if deadline <= this.sleep.deadline() {
+                return Poll::Ready(TimedOut::new(*this.timeout));
+            }
+            this.sleep.as_mut().reset(deadline);
+        }
     }
 }
 
@@ -176,20 +200,19 @@ where
             match this.state.as_mut().project() {
                 // Dial => Handshake
                 StateProj::Dial { dial, handshake } => {
-                    let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e.into(), Stage::TCP))?;
+                    let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::TCP))?;
                     let Some(handshake) = handshake.take() else { panic!("HandshakeFuture polled after completion") };
-                    let handshake = Oneshot::new(handshake, transport);
-                    this.state.set(State::Handshake { handshake, limit: this.timeout.map(sleep) });
+                    let limit = this.timeout.map(|timeout| Limit::new(timeout, transport.turn.clone()));
+                    let handshake = Guarded::new(Oneshot::new(handshake, transport));
+                    this.state.set(State::Handshake { handshake, limit });
                 }
                 StateProj::Handshake { handshake, limit } => {
                     if let Poll::Ready(result) = handshake.poll(cx) {
-                        return Poll::Ready(result.map_err(|e| AttemptError::from_box(e.into(), Stage::HANDSHAKE)));
+                        return Poll::Ready(result.map_err(|e| AttemptError::from_box(e, Stage::HANDSHAKE)));
                     }
-                    let (Some(limit), Some(timeout)) = (limit.as_pin_mut(), *this.timeout) else {
-                        return Poll::Pending;
-                    };
-                    ready!(limit.poll(cx));
-                    return Poll::Ready(Err(AttemptError::new(Stage::HANDSHAKE, TimedOut::new(timeout))));
+                    let Some(limit) = limit.as_pin_mut() else { return Poll::Pending };
+                    let over = ready!(limit.poll_over(cx));
+                    return Poll::Ready(Err(AttemptError::new(Stage::HANDSHAKE, over)));
                 }
             }
         }

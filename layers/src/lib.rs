@@ -48,7 +48,7 @@
 //!
 //! Three places are made for a user's own layers: around the whole stack (called once per connect), around
 //! [`Attempt`] (once per address), around the connector below TLS (once per dial). An error or panic in one
-//! ends, in this order, the connect, the candidate, the dial.
+//! ends, in this order, the connect (with a [`GuardLayer`] outside of it), the candidate, the dial.
 
 // In the order of the flow.
 pub mod address;
@@ -65,7 +65,6 @@ pub mod tcp;
 pub mod established;
 pub mod backoff;
 pub mod error;
-#[doc(hidden)]
 pub mod guard;
 pub mod metrics;
 mod random;
@@ -82,9 +81,10 @@ pub use self::{
     attempt::{Attempt, AttemptLayer},
     backoff::Backoff,
     candidate::{Candidate, Candidates, Turn, TurnGuard},
-    error::{AttemptError, BoxError, Class, ConnectError, FailedAttempt, Panicked, Scope, Stage, TimedOut},
+    error::{AttemptError, BoxError, Class, ConnectError, FailedAttempt, GivenUp, Panicked, Scope, Stage, TimedOut},
     established::Established,
     fallback::{Fallback, FallbackLayer},
+    guard::{Guard, GuardLayer},
     handshake::{Handshake, HandshakeLayer, Transport},
     pin::{PinConnect, PinLayer, Pinned},
     resolve::{FixedResolver, Resolve, ResolveLayer, Resolved, SystemResolver},

@@ -1,6 +1,7 @@
 //! Metric names. No series carries an address.
 
-/// Counter: attempts that ended, by `stage` (the failed one, or `connected`) and `outcome` (`ok`, `error`).
+/// Counter: attempts that ended, by `stage` (the failed one, or `connected`) and `outcome`: `ok`, `error`,
+/// or `dropped` (at stage `attempt`: overtaken by another address, or its connect was dropped).
 pub const ATTEMPTS: &str = "messina_layers_connect_attempts_total";
 /// Histogram, seconds: how long attempts took, by `outcome`.
 pub const ATTEMPT_DURATION: &str = "messina_layers_connect_attempt_duration_seconds";
@@ -10,7 +11,7 @@ pub const CANDIDATES: &str = "messina_layers_connect_candidates";
 pub const LOOKUPS: &str = "messina_layers_lookups_total";
 /// Histogram, seconds: how long lookups took.
 pub const LOOKUP_DURATION: &str = "messina_layers_lookup_duration_seconds";
-/// Counter: connects that succeeded only after another address had failed.
+/// Counter: connects that succeeded only after another address had failed or been overtaken.
 pub const FALLBACKS: &str = "messina_layers_connect_fallbacks_total";
 
 /// Describes every metric of this crate to the recorder in force.
@@ -20,7 +21,7 @@ pub fn describe() {
     metrics::describe_histogram!(CANDIDATES, metrics::Unit::Count, "Candidates of a connect, after the cap");
     metrics::describe_counter!(LOOKUPS, "Lookups that ended, by outcome");
     metrics::describe_histogram!(LOOKUP_DURATION, metrics::Unit::Seconds, "How long lookups took");
-    metrics::describe_counter!(FALLBACKS, "Connects that succeeded after another address had failed");
+    metrics::describe_counter!(FALLBACKS, "Connects that succeeded after another address had failed or been overtaken");
 }
 
 pub(crate) fn attempt_ended(failed_at: Option<crate::error::Stage>, elapsed: std::time::Duration) {
@@ -34,6 +35,11 @@ pub(crate) fn attempt_ended(failed_at: Option<crate::error::Stage>, elapsed: std
             metrics::histogram!(ATTEMPT_DURATION, "outcome" => "error").record(elapsed);
         }
     }
+}
+
+pub(crate) fn attempt_dropped(elapsed: std::time::Duration) {
+    metrics::counter!(ATTEMPTS, "stage" => "attempt", "outcome" => "dropped").increment(1);
+    metrics::histogram!(ATTEMPT_DURATION, "outcome" => "dropped").record(elapsed);
 }
 
 pub(crate) fn lookup_ended(outcome: &'static str, elapsed: std::time::Duration) {

@@ -30,6 +30,7 @@ pub use self::stream::MaybeTls;
 use crate::{
     candidate::Candidate,
     error::{AttemptError, BoxError, Scope, Stage, TimedOut},
+    guard::Guarded,
     handshake::Transport,
     target::ServerIdentity,
 };
@@ -88,7 +89,7 @@ impl<S> Layer<S> for TlsLayer {
 
 /// Dials, then runs TLS if the target asks for it.
 ///
-/// Readiness is the connector's.
+/// A panic of the connector is a failed dial. Readiness is the connector's.
 #[derive(Clone, Debug)]
 pub struct Tls<S> {
     inner: S,
@@ -123,7 +124,8 @@ where
     }
 
     fn call(&mut self, candidate: Candidate<T>) -> Self::Future {
-        TlsFuture { state: State::Dial { dial: self.inner.call(candidate) }, layer: self.layer.clone() }
+        let dial = Guarded::call(|| self.inner.call(candidate));
+        TlsFuture { state: State::Dial { dial }, layer: self.layer.clone() }
     }
 }
 
@@ -139,7 +141,7 @@ pin_project! {
 pin_project! {
     #[project = StateProj]
     enum State<F, T, IO> {
-        Dial { #[pin] dial: F },
+        Dial { #[pin] dial: Guarded<F> },
         Handshake {
             connect: stream::Connect<IO>,
             #[pin] limit: Sleep,
@@ -173,7 +175,7 @@ where
             match this.state.as_mut().project() {
                 // Dial => Handshake | done, where the target wants no TLS
                 StateProj::Dial { dial } => {
-                    let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e.into(), Stage::TCP))?;
+                    let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::TCP))?;
                     let Some(identity) = transport.target.tls() else {
                         return Poll::Ready(Ok(transport.map_io(MaybeTls::Plain)));
                     };
