@@ -2,7 +2,8 @@
 //!
 //! Sequential unless given an attempt delay: a failed candidate's socket is closed before the next one
 //! starts. With an attempt delay (RFC 8305) the next candidate starts beside one that has not answered in
-//! time; the first success wins and the others are dropped. The [`Turn`](crate::Turn) keeps their logins apart.
+//! time; the first success wins and the others are dropped, each listed among those that lost, as
+//! [`GivenUp`](crate::GivenUp). The [`Turn`](crate::Turn) keeps their logins apart.
 //!
 //! Each start after the first is told by the debug event *"trying next address"*, naming the target, the
 //! address passed over and the cause.
@@ -56,14 +57,15 @@ impl FallbackLayer {
         self
     }
 
-    /// Starts no attempt once `budget` has passed; an attempt that runs is never cut.
+    /// Starts no attempt once `budget` has passed since the connect began, lookup included; an attempt that
+    /// runs is never cut, and the first one is always made.
     #[must_use]
     pub const fn with_budget(mut self, budget: Duration) -> Self {
         self.rules.budget = Some(budget);
         self
     }
 
-    /// Stops after `limit` refused logins (failures of scope `Suspect`), lest an account be locked.
+    /// Stops after `limit` refused logins (failures of scope `Suspect`), lest an account be locked; 0 counts as 1.
     #[must_use]
     pub const fn with_max_suspects(mut self, limit: usize) -> Self {
         self.rules.max_suspects = Some(limit);

@@ -217,9 +217,8 @@ where
                             Err(TimedOut::new(*limit.limit).into())
                         }
                     };
-                    let elapsed = started.elapsed();
                     let next = next.take();
-                    let outcome = candidates(answer, next, this.address, elapsed);
+                    let outcome = candidates(answer, next, this.address, *started);
                     match outcome {
                         Ok((inner, candidates)) => {
                             let connect = Guarded::new(Oneshot::new(inner, candidates));
@@ -248,11 +247,12 @@ fn candidates<A, S, T>(
     answer: Result<A, BoxError>,
     next: Option<(S, T)>,
     address: &Address,
-    elapsed: Duration,
+    started: Instant,
 ) -> Result<(S, Candidates<T>), ConnectError>
 where
     A: IntoIterator<Item: Into<Resolved>>,
 {
+    let elapsed = started.elapsed();
     let no_address = || ConnectError::NoAddress { target: address.clone() };
     let failed =
         |source: BoxError| ConnectError::Resolve { target: address.clone(), source: Arc::from(source), elapsed };
@@ -277,7 +277,7 @@ where
         Ok(Ok(candidates)) => {
             metrics::lookup_ended("ok", elapsed);
             tracing::debug!(addresses = ?candidates.addrs(), elapsed = ?elapsed, "resolved");
-            Ok((inner, candidates))
+            Ok((inner, candidates.with_start(started)))
         }
     }
 }

@@ -24,7 +24,7 @@ use crate::{
     candidate::{Candidate, Candidates, Turn},
     error::{BoxError, Class, ConnectError, FailedAttempt, Scope},
     established::Established,
-    guard::guarded,
+    guard::{Guarded, guarded},
     metrics,
     target::Dial,
 };
@@ -50,6 +50,8 @@ struct Walk<S, T> {
     // With the place in dial order, since attempts that overlap end in any order.
     failed: Vec<(usize, FailedAttempt)>,
     last: Option<Facts>,
+    // The failure since the last start, by its place in dial order.
+    passed: Option<usize>,
     suspects: usize,
     started: Instant,
     rules: Rules,
@@ -57,6 +59,7 @@ struct Walk<S, T> {
 
 impl<S: Service<Candidate<T>>, T: Dial> FallbackFuture<S, T> {
     pub(super) fn new(inner: S, candidates: Candidates<T>, rules: Rules) -> Self {
+        let started = candidates.start().unwrap_or_else(Instant::now);
         let (target, addrs) = candidates.into_parts();
         let overlap = rules.attempt_delay.is_some() && addrs.len() > 1;
         Self {
@@ -70,8 +73,9 @@ impl<S: Service<Candidate<T>>, T: Dial> FallbackFuture<S, T> {
                 turn: if overlap { Turn::shared() } else { Turn::free() },
                 failed: Vec::new(),
                 last: None,
+                passed: None,
                 suspects: 0,
-                started: Instant::now(),
+                started,
                 rules,
             },
         }
@@ -103,13 +107,13 @@ where
             while let Poll::Ready((facts, result)) = this.running.as_mut().poll_ended(cx) {
                 match result {
                     Ok(connection) => {
-                        this.running.as_mut().clear();
+                        this.walk.give_up(this.running);
                         return Poll::Ready(this.walk.won(facts, connection));
                     }
                     Err(error) => {
                         this.delay.set(None);
                         if this.walk.lost(facts, error) {
-                            this.running.as_mut().clear();
+                            this.walk.give_up(this.running);
                             return Poll::Ready(Err(this.walk.rejected()));
                         }
                     }
@@ -120,10 +124,16 @@ where
             if this.walk.left.len() == 0 || this.walk.out_of_time() {
                 return if alone { Poll::Ready(Err(this.walk.exhausted())) } else { Poll::Pending };
             }
-            // Beside a running attempt the next one waits for the delay; after a failure it does not.
-            if !alone && let Some(delay) = this.delay.as_mut().as_pin_mut() {
-                ready!(delay.poll(cx));
-                this.delay.set(None);
+            // Beside a running attempt the next one waits for the delay; after a failure it does not. Without
+            // a delay there is no beside.
+            if !alone {
+                if this.walk.rules.attempt_delay.is_none() {
+                    return Poll::Pending;
+                }
+                if let Some(delay) = this.delay.as_mut().as_pin_mut() {
+                    ready!(delay.poll(cx));
+                    this.delay.set(None);
+                }
             }
             // Readiness comes before the candidate is taken: a service without capacity costs no address.
             let ready = match guarded(|| this.walk.inner.poll_ready(cx)) {
@@ -131,7 +141,7 @@ where
                 Err(panicked) => Err(panicked.into()),
             };
             if let Err(error) = ready {
-                this.running.as_mut().clear();
+                this.walk.give_up(this.running);
                 return Poll::Ready(Err(this.walk.broken(error)));
             }
             // Waiting for readiness took time too.
@@ -139,16 +149,8 @@ where
                 continue;
             }
             let Some((facts, candidate)) = this.walk.next() else { continue };
-            match guarded(|| this.walk.inner.call(candidate)) {
-                Ok(future) => this.running.as_mut().start(facts, future),
-                Err(panicked) => {
-                    if this.walk.lost(facts, panicked.into()) {
-                        this.running.as_mut().clear();
-                        return Poll::Ready(Err(this.walk.rejected()));
-                    }
-                    continue;
-                }
-            }
+            let attempt = Guarded::call(|| this.walk.inner.call(candidate));
+            this.running.as_mut().start(facts, attempt);
             if let Some(delay) = this.walk.rules.attempt_delay
                 && this.walk.left.len() > 0
             {
@@ -176,12 +178,13 @@ impl<S, T> Walk<S, T> {
         let index = self.last.map_or(0, |last| last.index + 1);
         let facts = Facts { index, addr, started: Instant::now() };
         self.last = Some(facts);
-        Some((facts, Candidate::new(target?, addr).with_turn(self.turn.clone())))
+        Some((facts, Candidate::new(target?, addr).with_turn(self.turn.sibling())))
     }
 
     /// A contract: tests and operators read which address was passed over, and why.
-    fn tell_next(&self, last: Facts, next: SocketAddr) {
-        let cause = self.failed.iter().rev().find(|(index, _)| *index == last.index);
+    fn tell_next(&mut self, last: Facts, next: SocketAddr) {
+        let passed = self.passed.take();
+        let cause = self.failed.iter().find(|(index, _)| Some(*index) == passed);
         match cause {
             Some((_, failed)) => tracing::debug!(
                 target = %self.address,
@@ -206,8 +209,18 @@ impl<S, T> Walk<S, T> {
         let (index, failed) = facts.failed(error);
         let scope = failed.error.scope();
         self.failed.push((index, failed));
+        self.passed = Some(index);
         self.suspects += usize::from(scope == Scope::Suspect);
-        scope == Scope::Endpoint || self.rules.max_suspects.is_some_and(|max| self.suspects >= max)
+        match scope {
+            Scope::Candidate => false,
+            Scope::Suspect => self.rules.max_suspects.is_some_and(|max| self.suspects >= max),
+            Scope::Endpoint => true,
+        }
+    }
+
+    /// Drops the attempts still in flight; each leaves a line, so none is lost without a word.
+    fn give_up<F>(&mut self, running: Pin<&mut Running<F>>) {
+        self.failed.extend(running.give_up().map(Facts::given_up));
     }
 
     fn take_failed(&mut self) -> Vec<FailedAttempt> {
@@ -224,7 +237,7 @@ impl<S, T> Walk<S, T> {
                 target = %self.address,
                 addr = %facts.addr,
                 failed = failed.len(),
-                "connected after other addresses failed"
+                "connected after other addresses failed or gave no answer in time"
             );
         }
         match self.target.take() {

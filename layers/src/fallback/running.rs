@@ -12,7 +12,7 @@ use pin_project_lite::pin_project;
 use tokio::time::Instant;
 
 use crate::{
-    error::{AttemptError, BoxError, FailedAttempt, Stage},
+    error::{AttemptError, BoxError, FailedAttempt, GivenUp, Stage},
     guard::Guarded,
 };
 
@@ -28,6 +28,10 @@ impl Facts {
     pub(super) fn failed(self, error: BoxError) -> (usize, FailedAttempt) {
         let error = AttemptError::from_box(error, Stage::ATTEMPT);
         (self.index, FailedAttempt::new(self.addr, error, self.elapsed()))
+    }
+
+    pub(super) fn given_up(self) -> (usize, FailedAttempt) {
+        (self.index, FailedAttempt::new(self.addr, AttemptError::new(Stage::ATTEMPT, GivenUp(())), self.elapsed()))
     }
 
     pub(super) fn elapsed(self) -> Duration {
@@ -54,22 +58,22 @@ impl<F> Running<F> {
         self.facts.is_none() && self.beside.is_empty()
     }
 
-    pub(super) fn start(self: Pin<&mut Self>, facts: Facts, future: F) {
+    pub(super) fn start(self: Pin<&mut Self>, facts: Facts, attempt: Guarded<F>) {
         let mut this = self.project();
         if this.facts.is_none() {
-            this.inline.set(Some(Guarded::new(future)));
+            this.inline.set(Some(attempt));
             *this.facts = Some(facts);
         } else {
-            this.beside.push((facts, Box::pin(Guarded::new(future))));
+            this.beside.push((facts, Box::pin(attempt)));
         }
     }
 
-    /// Drops every attempt, which closes its socket.
-    pub(super) fn clear(self: Pin<&mut Self>) {
+    /// Drops every attempt, which closes its socket; tells which they were.
+    pub(super) fn give_up(self: Pin<&mut Self>) -> impl Iterator<Item = Facts> + use<F> {
         let mut this = self.project();
         this.inline.set(None);
-        *this.facts = None;
-        this.beside.clear();
+        let beside = std::mem::take(this.beside);
+        this.facts.take().into_iter().chain(beside.into_iter().map(|(facts, _)| facts))
     }
 }
 
