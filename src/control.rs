@@ -1,7 +1,12 @@
 //! The control connection: the first way into the cluster, the list of its nodes, and its events.
 
 mod first;
+mod follower;
 mod keeping;
 mod peers;
 
-pub(crate) use self::{first::First, keeping::Control};
+pub(crate) use self::{
+    first::First,
+    follower::{Follower, Way},
+    keeping::Control,
+};

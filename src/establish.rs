@@ -11,6 +11,7 @@ mod handshake;
 mod identify;
 mod negotiate;
 mod open;
+mod opener;
 mod register;
 mod seams;
 mod tls;
@@ -34,6 +35,7 @@ pub use self::{
 };
 pub(crate) use self::{
     identify::read_local,
+    opener::Opener,
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };
 use crate::config::Config;

@@ -4,8 +4,4 @@ mod keeper;
 mod node;
 mod nodes;
 
-pub(crate) use self::{
-    keeper::{Keeper, Opener, Via},
-    node::Node,
-    nodes::Nodes,
-};
+pub(crate) use self::{keeper::Keeper, node::Node, nodes::Nodes};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use messina_layers::{BoxConnect, ConnectError};
 use tower::ServiceExt;
 
-use super::keeping::Way;
+use super::Way;
 use crate::{
     config::Config,
     connection::{Events, event_channel},

@@ -1,22 +1,18 @@
 //! Keeps a control connection: refreshes the node list on events, and finds a new way in when it is lost.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::time::Duration;
 
-use messina_layers::{Backoff, Pinned, error::BoxError};
+use messina_layers::{Backoff, error::BoxError};
 use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
 
-use super::{
-    first::{First, connect},
-    peers::read_nodes,
-};
+use super::{First, Follower, Way, first::connect, peers::read_nodes};
 use crate::{
     connection::Events,
     endpoint::Endpoint,
-    establish::{Accepted, Open, read_local},
-    pool::{Keeper, Via},
+    establish::{Accepted, Open, Opener, read_local},
     topology::NodeInfo,
 };
 
@@ -24,9 +20,6 @@ use crate::{
 const DEBOUNCE: Duration = Duration::from_secs(1);
 /// While there is no control connection, rounds over the plan repeat about this often.
 const ROUND: Duration = Duration::from_secs(1);
-
-/// By which endpoint and address a control connection came about.
-pub(super) type Way = Via;
 
 /// The control connection with its task; dropping it ends both.
 #[derive(Debug)]
@@ -42,10 +35,10 @@ impl Drop for Control {
 
 impl Control {
     /// Reads the node list once, opens a connection to each node, and goes on from there in a task.
-    pub(crate) async fn start(first: First, mut keeper: Keeper) -> Result<Self, BoxError> {
+    pub(crate) async fn start(first: First, opener: Opener, mut follower: impl Follower) -> Result<Self, BoxError> {
         let First { accepted, events, way } = first;
-        let live = Live::adopt(accepted, events, way, &mut keeper).await?;
-        Ok(Self { task: tokio::spawn(run(live, keeper)) })
+        let live = Live::adopt(accepted, events, way, &opener, &mut follower).await?;
+        Ok(Self { task: tokio::spawn(run(live, opener, follower)) })
     }
 }
 
@@ -58,8 +51,14 @@ struct Live {
 }
 
 impl Live {
-    async fn adopt(accepted: Accepted, events: Events, way: Way, keeper: &mut Keeper) -> Result<Self, BoxError> {
-        let limit = keeper.opener().config.init_timeout;
+    async fn adopt(
+        accepted: Accepted,
+        events: Events,
+        way: Way,
+        opener: &Opener,
+        follower: &mut impl Follower,
+    ) -> Result<Self, BoxError> {
+        let limit = opener.config.init_timeout;
         let mut local = match &accepted.node {
             Some(node) => node.clone(),
             // A connection to an identified node, or a stack of the application's that returns no identity.
@@ -68,19 +67,19 @@ impl Live {
         // The address by which the node was reached stands in only where it advertises none.
         local.address = local.address.or(Some(way.addr));
         let mut live = Self { accepted, events, way, local };
-        live.refresh(keeper).await?;
+        live.refresh(opener, follower).await?;
         Ok(live)
     }
 
-    async fn refresh(&mut self, keeper: &mut Keeper) -> Result<(), BoxError> {
-        let limit = keeper.opener().config.init_timeout;
+    async fn refresh(&mut self, opener: &Opener, follower: &mut impl Follower) -> Result<(), BoxError> {
+        let limit = opener.config.init_timeout;
         let nodes = read_nodes(&self.accepted.connection, &self.local, limit).await?;
-        keeper.update(&nodes, (self.local.host_id, &self.way));
+        follower.update(&nodes, self.local.host_id, &self.way);
         Ok(())
     }
 
     /// Serves events until the connection is lost.
-    async fn serve(&mut self, keeper: &mut Keeper) {
+    async fn serve(&mut self, opener: &Opener, follower: &mut impl Follower) {
         let mut closed = std::pin::pin!(self.accepted.connection.closed());
         loop {
             tokio::select! {
@@ -103,7 +102,7 @@ impl Live {
                 () = drain(&mut self.events) => return,
                 () = sleep(DEBOUNCE) => {}
             }
-            if let Err(error) = self.refresh(keeper).await {
+            if let Err(error) = self.refresh(opener, follower).await {
                 tracing::warn!(error = %messina_layers::error::chain(&*error), "the node list could not be read");
                 return;
             }
@@ -116,21 +115,20 @@ async fn drain(events: &mut Events) {
     while events.next().await.is_some() {}
 }
 
-async fn run(mut live: Live, mut keeper: Keeper) {
+async fn run(mut live: Live, opener: Opener, mut follower: impl Follower) {
     loop {
-        live.serve(&mut keeper).await;
-        live = reconnect(&mut keeper).await;
+        live.serve(&opener, &mut follower).await;
+        live = reconnect(&opener, &mut follower).await;
     }
 }
 
 /// Goes over the plan, known nodes first and the contact points after them, until one lets us in.
-async fn reconnect(keeper: &mut Keeper) -> Live {
-    let mut delays = Backoff::new(ROUND, ROUND * 2).with_jitter_percent(15);
+async fn reconnect(opener: &Opener, follower: &mut impl Follower) -> Live {
+    let mut delays = Backoff::new(ROUND, ROUND * 2);
     loop {
-        for target in plan(keeper) {
-            let stack = keeper.opener().stack.clone();
-            match connect(target, &stack).await {
-                Ok((accepted, events, way)) => match Live::adopt(accepted, events, way, keeper).await {
+        for target in plan(opener, follower) {
+            match connect(target, &opener.stack).await {
+                Ok((accepted, events, way)) => match Live::adopt(accepted, events, way, opener, follower).await {
                     Ok(live) => return live,
                     Err(error) => tracing::debug!(error = %messina_layers::error::chain(&*error), "not adopted"),
                 },
@@ -142,17 +140,11 @@ async fn reconnect(keeper: &mut Keeper) -> Live {
     }
 }
 
-fn plan(keeper: &Keeper) -> Vec<Open> {
-    let opener = keeper.opener();
-    let target = |endpoint: Pinned<Endpoint>| {
-        Open::new(endpoint, Arc::clone(&opener.config))
-            .expecting_cluster(Arc::clone(&opener.cluster))
-            .with_version(opener.version)
-    };
-    let nodes = keeper.known();
-    let known = nodes
+fn plan(opener: &Opener, follower: &impl Follower) -> Vec<Open> {
+    let known = follower
+        .known()
         .into_iter()
-        .map(|(host_id, address): (_, SocketAddr)| target(Endpoint::from(address).into()).expecting_host(host_id));
-    let contact_points = opener.config.contact_points.iter().map(|point| target(point.endpoint().clone().into()));
-    known.chain(contact_points).collect()
+        .map(|(host_id, address)| opener.target(Endpoint::from(address).into()).expecting_host(host_id));
+    let contact_points = opener.config.contact_points.iter();
+    known.chain(contact_points.map(|point| opener.target(point.endpoint().clone().into()))).collect()
 }

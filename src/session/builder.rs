@@ -14,9 +14,10 @@ use crate::{
     endpoint::ContactPoint,
     error::{ConfigError, Error, Kind},
     establish::{
-        self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, BoxResolver, IdentityRequest, Io, Leaf, Open, Seams,
+        self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, BoxResolver, IdentityRequest, Io, Leaf, Open, Opener,
+        Seams,
     },
-    pool::{Keeper, Node, Nodes, Opener},
+    pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
     topology::NodeInfo,
 };
@@ -388,8 +389,8 @@ async fn connect(config: Arc<Config>, stack: BoxConnect<Open, Accepted>) -> Resu
     let opener =
         Opener { stack, config: Arc::clone(&config), cluster: first.cluster_name().into(), version: first.version() };
     let nodes = Nodes::default();
-    let keeper = Keeper::new(opener, nodes.clone());
-    let control = Control::start(first, keeper).await.map_err(|error| {
+    let keeper = Keeper::new(opener.clone(), nodes.clone());
+    let control = Control::start(first, opener, keeper).await.map_err(|error| {
         Error::new(Kind::NoConnection, "the node list could not be read")
             .with_source(Arc::<dyn std::error::Error + Send + Sync>::from(error))
     })?;
