@@ -45,6 +45,7 @@ mod tls;
 mod types;
 mod wire;
 
+#[doc(inline)]
 pub use crate::__testkit_rows as rows;
 pub use answer::Answer;
 pub use bare::BareAddress;

@@ -10,7 +10,7 @@ use tokio::task::JoinHandle;
 use super::log::{Log, NotSeen, Snapshot};
 use super::node::Node;
 use super::prime::{Maker, Prime, Primes, Request};
-use super::{Answer, ClusterBuilder, NodeFacts, Push};
+use super::{Answer, ClusterBuilder, NodeFacts, Push, Rule, Stage};
 
 /// Nodes that speak CQL, and what they have in common.
 ///
@@ -102,6 +102,17 @@ impl Cluster {
     /// ```
     pub fn prime_with(&self, statement: impl Into<Prime>, answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) {
         self.shared.primes.add(statement.into(), Maker::Closure(Arc::new(answer)));
+    }
+
+    /// Puts one fault in place of those of the stage, on every node.
+    pub fn fault(&self, stage: Stage, fault: impl Into<Rule>) {
+        let rule = fault.into();
+        self.nodes.iter().for_each(|node| node.fault(stage, rule.clone()));
+    }
+
+    /// Takes all faults of all nodes away.
+    pub fn clear_faults(&self) {
+        self.nodes.iter().for_each(Node::clear_faults);
     }
 
     /// Sends an event from every node; says how many connections were registered for it.

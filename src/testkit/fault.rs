@@ -31,6 +31,8 @@ pub enum Stage {
     Heartbeat,
     /// A read of `system.peers` or `system.peers_v2`.
     Peers,
+    /// A read of a table of `system_schema`.
+    Schema,
     /// PREPARE.
     Prepare,
     /// Every other request: QUERY, EXECUTE, BATCH.

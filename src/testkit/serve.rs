@@ -20,6 +20,7 @@ mod init;
 mod link;
 mod reply;
 mod request;
+mod schema;
 mod statement;
 mod stream;
 mod system;

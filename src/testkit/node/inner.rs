@@ -98,6 +98,11 @@ impl Inner {
         lock(&self.facts).clone()
     }
 
+    /// Looks at the facts without a copy.
+    pub(in crate::testkit) fn with<R>(&self, look: impl FnOnce(&NodeFacts) -> R) -> R {
+        look(&lock(&self.facts))
+    }
+
     pub(super) fn facts_mut(&self) -> MutexGuard<'_, NodeFacts> {
         lock(&self.facts)
     }

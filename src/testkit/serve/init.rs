@@ -30,11 +30,12 @@ impl Connection {
 
     pub(super) fn startup(&mut self, version: ProtocolVersion, options: &[(String, String)]) -> Reply {
         let option = |name: &str| options.iter().find(|(key, _)| key == name).map(|(_, value)| value.to_lowercase());
+        let offered = |name: &str| self.node.with(|facts| facts.compression.iter().any(|one| one == name));
         let asked = option("COMPRESSION").unwrap_or_default();
         let compression = match asked.as_str() {
             "" => None,
-            "lz4" => Some(Compression::Lz4),
-            "snappy" if version.has_snappy() => Some(Compression::Snappy),
+            "lz4" if offered("lz4") => Some(Compression::Lz4),
+            "snappy" if offered("snappy") && version.has_snappy() => Some(Compression::Snappy),
             other => {
                 return Reply::protocol_error(&format!("Unknown compression algorithm: {other}"));
             }
@@ -77,7 +78,8 @@ impl Connection {
     }
 
     pub(super) fn register(&self, kinds: Vec<String>) -> Reply {
-        let known = |kind: &str| EVENTS.contains(&kind) || self.node.facts().events.iter().any(|more| more == kind);
+        let known =
+            |kind: &str| EVENTS.contains(&kind) || self.node.with(|facts| facts.events.iter().any(|more| more == kind));
         if let Some(unknown) = kinds.iter().find(|kind| !known(kind)) {
             return Reply::protocol_error(&format!("Invalid value '{unknown}' for Type"));
         }

@@ -16,13 +16,12 @@ impl Connection {
     /// Answers one request.
     pub(super) async fn handle(&mut self, envelope: Envelope) -> Flow {
         let header = envelope.header;
-        let spoken = self.node.facts().versions;
         let known = ProtocolVersion::ALL.into_iter().find(|one| one.as_u8() == header.version);
-        let Some(version) = known.filter(|_| spoken.contains(&header.version)) else {
+        let Some(version) = known.filter(|_| self.node.with(|facts| facts.versions.contains(&header.version))) else {
             self.recorder.note(EventKind::Refused(format!("version {}", header.version)));
             // Versions 1 and 2 are not even answered.
             if !(1..=2).contains(&header.version) {
-                let own = spoken.iter().copied().max().unwrap_or(4);
+                let own = self.node.with(|facts| facts.versions.iter().copied().max()).unwrap_or(4);
                 let bytes = self.version_error(header.version, own);
                 self.stream.send(&bytes);
             }

@@ -4,6 +4,7 @@ use std::net::IpAddr;
 
 use scylla_cql_core::value::CqlValue;
 
+use super::schema;
 use crate::testkit::node::Inner;
 use crate::testkit::prime::normal;
 use crate::testkit::{Answer, NodeFacts, Rows, Stage};
@@ -24,6 +25,7 @@ pub(super) fn stage(text: &str) -> Stage {
             }
         }
         Some(select) if select.table.starts_with("system.peers") => Stage::Peers,
+        Some(select) if select.table.starts_with("system_schema.") => Stage::Schema,
         _ => Stage::Query,
     }
 }
@@ -39,25 +41,22 @@ pub(super) fn answer(node: &Inner, text: &str) -> Option<Answer> {
         });
     }
     let select = Select::parse(text)?;
+    let (keyspace, table) = select.table.split_once('.')?;
     let facts = node.facts();
-    let rows = match select.table.as_str() {
-        "system.local" => vec![local(&facts)],
-        "system.peers" => select.filtered(peers(node).iter().map(peer).collect()),
-        "system.peers_v2" if facts.has_peers_v2 => select.filtered(peers(node).iter().map(peer_v2).collect()),
-        "system.peers_v2" => {
-            return Some(Answer::error(INVALID, "unconfigured table peers_v2"));
+    let (template, rows) = match (keyspace, table) {
+        ("system", "local") => (local(&facts), vec![local(&facts)]),
+        ("system", "peers") => (peer(&facts), select.filtered(peers(node).iter().map(peer).collect())),
+        ("system", "peers_v2") if facts.has_peers_v2 => {
+            (peer_v2(&facts), select.filtered(peers(node).iter().map(peer_v2).collect()))
         }
-        table if table.starts_with("system_schema.") => {
-            // There is no schema; the columns asked for are all there is to say.
-            let columns = select.columns.iter().map(|name| format!("{name} text"));
-            return Some(Rows::new(&columns.collect::<Vec<_>>().join(", ")).into());
+        ("system" | "system_schema", table) => {
+            let known = Some(keyspace).filter(|keyspace| *keyspace == "system_schema");
+            let Some(template) = known.and_then(|_| schema::template(table)) else {
+                return Some(Answer::error(INVALID, format!("unconfigured table {table}")));
+            };
+            (template, schema::rows(node, table))
         }
         _ => return None,
-    };
-    let template = match select.table.as_str() {
-        "system.local" => local(&facts),
-        "system.peers" => peer(&facts),
-        _ => peer_v2(&facts),
     };
     Some(select.project(&template, rows))
 }
@@ -74,9 +73,9 @@ fn keyspace_of_use(text: &str) -> Option<String> {
 }
 
 /// One column of a row: its name, its type, its value.
-type Cell = (&'static str, &'static str, Option<CqlValue>);
+pub(super) type Cell = (&'static str, &'static str, Option<CqlValue>);
 
-fn text(value: impl Into<String>) -> Option<CqlValue> {
+pub(super) fn text(value: impl Into<String>) -> Option<CqlValue> {
     Some(CqlValue::Text(value.into()))
 }
 
