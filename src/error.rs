@@ -137,6 +137,12 @@ impl Error {
         error.change(|inner| inner.contact_points = nodes)
     }
 
+    /// The same with the contact points or nodes that could not be connected to.
+    #[must_use]
+    pub(crate) fn with_contact_points(self, contact_points: Vec<ContactPointFailed>) -> Self {
+        self.change(|inner| inner.contact_points = contact_points)
+    }
+
     fn change(self, change: impl FnOnce(&mut Inner)) -> Self {
         let inner = Arc::try_unwrap(self.inner).unwrap_or_else(|shared| Inner {
             kind: shared.kind,
@@ -231,7 +237,10 @@ impl error::Error for Error {
     fn source(&self) -> Option<&(dyn error::Error + 'static)> {
         match &self.inner.source {
             Some(source) => Some(&**source),
-            None => self.inner.contact_points.last().map(|failed| &failed.error as &(dyn error::Error + 'static)),
+            None => match self.inner.contact_points.last() {
+                Some(failed) => Some(&failed.error),
+                None => self.inner.tries.last().map(|tried| &*tried.error as &(dyn error::Error + 'static)),
+            },
         }
     }
 }

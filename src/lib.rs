@@ -19,6 +19,28 @@ pub mod session;
 pub mod testkit;
 
 #[doc(inline)]
-pub use self::{error::Error, session::Session};
+pub use self::{
+    error::Error,
+    session::{Page, Prepared, Request, ResultSet, RowStream, Session, Statement},
+};
+/// A type that may be read from a row; add `#[scylla(crate = messina)]`.
+pub use scylla_cql_core::DeserializeRow;
+/// A type that may be read from a value, such as a user-defined type; add `#[scylla(crate = messina)]`.
+pub use scylla_cql_core::DeserializeValue;
+/// A type whose fields are the values of a statement; add `#[scylla(crate = messina)]`.
+pub use scylla_cql_core::SerializeRow;
+/// A type that may be sent as a value, such as a user-defined type; add `#[scylla(crate = messina)]`.
+pub use scylla_cql_core::SerializeValue;
+/// Reading rows and values: the traits behind the derive macros.
+pub use scylla_cql_core::deserialize;
+/// How many replicas must take part in a request.
+pub use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+/// Writing the values of a statement: the traits behind the derive macros.
+pub use scylla_cql_core::serialize;
+/// CQL values that Rust has no type for, and rows whose types are not known beforehand.
+pub use scylla_cql_core::value;
+// What the derive macros name.
 /// The connect layers that a session is made of.
 pub use messina_layers as layers;
+#[doc(hidden)]
+pub use scylla_cql_core::_macro_internal;

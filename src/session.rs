@@ -1,13 +1,66 @@
 //! The session: statements in, rows out.
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), messina::Error> {
+//! use messina::Session;
+//!
+//! let session = Session::builder().contact_point("db.example.com:9042").build().await?;
+//! session.execute("INSERT INTO ks.users (id, name) VALUES (?, ?)", (7, "Ada")).await?;
+//! let (id, name): (i32, String) =
+//!     session.execute("SELECT id, name FROM ks.users WHERE id = ?", (7,)).await?.one().await?;
+//! # Ok(())
+//! # }
+//! ```
 
+mod any_statement;
 mod builder;
+mod cache;
+mod close;
+mod cql_type;
+mod execute;
+mod failed;
+mod failure;
+mod options;
+mod page;
+mod paging_state;
+mod predicates;
+mod prepared;
+mod request;
+mod result_set;
+mod room;
+mod row_stream;
+mod rows_error;
+mod run;
+mod service;
+mod statement;
 
 use std::{
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
-pub use self::builder::SessionBuilder;
+pub use self::{
+    any_statement::AnyStatement,
+    builder::SessionBuilder,
+    close::SessionClosed,
+    page::{Page, PageRows, ServedBy},
+    paging_state::PagingState,
+    prepared::Prepared,
+    request::Request,
+    result_set::{OwnedRow, ResultSet},
+    row_stream::RowStream,
+    rows_error::{Columns, RowsError},
+    service::RequestFuture,
+    statement::Statement,
+};
+#[doc(inline)]
+pub use crate::protocol::{
+    Payload,
+    response::{ErrorDetail, ResultMetadata, SchemaChange, ServerError},
+};
 use crate::{config::Config, control::Control, pool::Nodes};
 
 /// A connected client; cheap to clone, and all clones are the same session.
@@ -19,6 +72,8 @@ pub struct Session {
 struct Inner {
     config: Arc<Config>,
     nodes: Nodes,
+    cache: cache::Cache,
+    closed: AtomicBool,
     // Taken at close; dropping it ends the control connection and those of the nodes.
     control: Mutex<Option<Control>>,
 }
@@ -30,7 +85,9 @@ impl Session {
     }
 
     pub(crate) fn assemble(config: Arc<Config>, nodes: Nodes, control: Control) -> Self {
-        Self { inner: Arc::new(Inner { config, nodes, control: Mutex::new(Some(control)) }) }
+        let cache = cache::Cache::default();
+        let inner = Inner { config, nodes, cache, closed: AtomicBool::new(false), control: Mutex::new(Some(control)) };
+        Self { inner: Arc::new(inner) }
     }
 
     /// The settings it was built with.
@@ -40,12 +97,23 @@ impl Session {
     }
 }
 
+impl Inner {
+    fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
+    }
+}
+
 impl fmt::Debug for Session {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let control = self.inner.control.try_lock().is_ok_and(|control| control.is_some());
+        self.inner.fmt(f)
+    }
+}
+
+impl fmt::Debug for Inner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Session")
-            .field("nodes", &self.inner.nodes.all().len())
-            .field("open", &control)
+            .field("nodes", &self.nodes.all().len())
+            .field("closed", &self.is_closed())
             .finish_non_exhaustive()
     }
 }

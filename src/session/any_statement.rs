@@ -1,0 +1,58 @@
+//! Everything that can be executed, as one type.
+
+use std::borrow::Cow;
+
+use super::{Prepared, Statement};
+
+/// What [`Session::execute`](super::Session::execute) takes: text, a [`Statement`], or a [`Prepared`].
+#[derive(Clone, Debug)]
+pub struct AnyStatement<'a>(pub(super) Repr<'a>);
+
+#[derive(Clone, Debug)]
+pub(super) enum Repr<'a> {
+    Text(Cow<'a, str>),
+    Statement(Cow<'a, Statement>),
+    Prepared(Prepared),
+}
+
+impl<'a> From<&'a str> for AnyStatement<'a> {
+    fn from(text: &'a str) -> Self {
+        Self(Repr::Text(Cow::Borrowed(text)))
+    }
+}
+
+impl<'a> From<&'a String> for AnyStatement<'a> {
+    fn from(text: &'a String) -> Self {
+        Self(Repr::Text(Cow::Borrowed(text)))
+    }
+}
+
+impl From<String> for AnyStatement<'_> {
+    fn from(text: String) -> Self {
+        Self(Repr::Text(Cow::Owned(text)))
+    }
+}
+
+impl From<Statement> for AnyStatement<'_> {
+    fn from(statement: Statement) -> Self {
+        Self(Repr::Statement(Cow::Owned(statement)))
+    }
+}
+
+impl<'a> From<&'a Statement> for AnyStatement<'a> {
+    fn from(statement: &'a Statement) -> Self {
+        Self(Repr::Statement(Cow::Borrowed(statement)))
+    }
+}
+
+impl From<Prepared> for AnyStatement<'_> {
+    fn from(prepared: Prepared) -> Self {
+        Self(Repr::Prepared(prepared))
+    }
+}
+
+impl From<&Prepared> for AnyStatement<'_> {
+    fn from(prepared: &Prepared) -> Self {
+        Self(Repr::Prepared(prepared.clone()))
+    }
+}

@@ -1,0 +1,171 @@
+//! From a statement and values to a result.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use scylla_cql_core::serialize::row::SerializeRow;
+use tokio::time::timeout_at;
+
+use super::any_statement::Repr;
+use super::request::Bound;
+use super::run::Deadline;
+use super::statement::is_use;
+use super::{AnyStatement, Inner, Prepared, Request, ResultSet, Session, Statement};
+use crate::error::{Error, Kind};
+use crate::protocol::response::{Response, ResultResponse};
+
+/// How a request begins.
+enum Start<'a> {
+    /// With everything at hand.
+    Bound(Result<Bound, Error>),
+    /// With a statement that is to be prepared first.
+    Prepare(Box<Statement>, Later<'a>),
+}
+
+/// Values that wait for their statement.
+type Later<'a> = Box<dyn FnOnce(&Prepared) -> Result<Bound, Error> + Send + 'a>;
+
+impl Session {
+    /// Executes a statement: text, a [`Statement`], or a [`Prepared`].
+    ///
+    /// Text without values is sent as it is. Text with values is prepared, once for the session, and kept among the 1000
+    /// statements used last. Values are tuples `(7, "Ada")`, structs with `#[derive(SerializeRow)]`, maps by name, or
+    /// `()`.
+    ///
+    /// A request whose outcome is known to be harmless is tried on another node, or once more on the same, if it fails;
+    /// one whose outcome is unknown only if it is [idempotent](Statement::with_idempotence). If every connection is
+    /// saturated it waits for room. All of it takes no longer than the request's timeout. Dropping the future gives the
+    /// request up; it may still be executed.
+    ///
+    /// # Errors
+    /// What failed, with every try: which node, how long, and why. [`Error::kind`] tells what to do about it.
+    pub fn execute<'a>(
+        &'a self,
+        statement: impl Into<AnyStatement<'a>>,
+        values: impl SerializeRow + Send + 'a,
+    ) -> impl Future<Output = Result<ResultSet, Error>> + Send + 'a {
+        let start = self.inner.start(statement.into(), values);
+        async move {
+            let (bound, deadline) = match start {
+                Start::Bound(bound) => {
+                    let bound = bound?;
+                    let timeout = bound.options().timeout;
+                    (bound, self.inner.deadline(timeout))
+                }
+                Start::Prepare(statement, later) => {
+                    Box::pin(async move {
+                        let deadline = self.inner.deadline(statement.options.timeout);
+                        let prepared = self.inner.prepared(&statement, deadline).await?;
+                        Ok::<_, Error>((later(&prepared.with_options(statement.options))?, deadline))
+                    })
+                    .await?
+                }
+            };
+            let done = self.inner.run(&bound, None, None, deadline).await?;
+            Ok(ResultSet::new(&self.inner, done, || Arc::new(bound)))
+        }
+    }
+
+    /// Executes a request that was bound before; it may be executed again and again.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub async fn execute_request(&self, request: &Request) -> Result<ResultSet, Error> {
+        let bound = request.bound();
+        let deadline = self.inner.deadline(bound.options().timeout);
+        check_text(bound.sent_text())?;
+        let done = self.inner.run(bound, None, None, deadline).await?;
+        Ok(ResultSet::new(&self.inner, done, || Arc::clone(bound)))
+    }
+
+    /// Prepares a statement; its options become those of the prepared statement.
+    ///
+    /// It is prepared on one node, and on others when they are first asked to execute it. What
+    /// [`execute`](Self::execute) prepares by itself is shared.
+    ///
+    /// # Errors
+    /// As [`execute`](Self::execute).
+    pub async fn prepare(&self, statement: impl Into<Statement>) -> Result<Prepared, Error> {
+        let statement = statement.into();
+        check_text(Some(&statement.text))?;
+        let deadline = self.inner.deadline(statement.options.timeout);
+        let prepared = Box::pin(self.inner.prepared(&statement, deadline)).await?;
+        Ok(prepared.with_options(statement.options))
+    }
+}
+
+impl Inner {
+    fn start<'a, V: SerializeRow + Send + 'a>(&self, statement: AnyStatement<'a>, values: V) -> Start<'a> {
+        let statement = match statement.0 {
+            Repr::Prepared(prepared) => return Start::Bound(prepared.bound(&values)),
+            // Known text is known to be no `USE`.
+            Repr::Text(text) => match self.cache.get(&text, None).filter(|_| !values.is_empty()) {
+                Some(prepared) => return Start::Bound(prepared.bound(&values)),
+                None => Statement::new(text),
+            },
+            Repr::Statement(statement) => statement.into_owned(),
+        };
+        if let Err(error) = check_text(Some(&statement.text)) {
+            return Start::Bound(Err(error));
+        }
+        if values.is_empty() {
+            return Start::Bound(Ok(Bound::text(Arc::new(statement))));
+        }
+        Start::Prepare(Box::new(statement), Box::new(move |prepared| prepared.bound(&values)))
+    }
+
+    /// The statement from the cache, or prepared now.
+    async fn prepared(&self, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
+        let slot = self.cache.slot(&statement.text, statement.keyspace.as_ref());
+        let prepared = slot.prepared.get_or_try_init(|| self.prepare(statement, deadline));
+        let result = match timeout_at(deadline.at(), prepared).await {
+            Ok(Ok(prepared)) => return Ok(prepared.clone()),
+            Ok(Err(error)) => Err(error),
+            Err(_) => Err(Error::new(
+                Kind::Timeout,
+                format!("the statement was not prepared within {:?}; another request is about to", deadline.limit()),
+            )),
+        };
+        self.cache.forget(&statement.text, &slot);
+        result
+    }
+
+    async fn prepare(&self, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
+        let (text, keyspace) = (Arc::clone(&statement.text), statement.keyspace.clone());
+        let mut asked = Statement { text: Arc::clone(&text), keyspace: keyspace.clone(), options: Default::default() };
+        asked.options.payload.clone_from(&statement.options.payload);
+        let done = self.run(&Bound::prepare(Arc::new(asked)), None, None, deadline).await?;
+        match done.answer.response {
+            Response::Result(ResultResponse::Prepared(answer)) => {
+                Ok(Prepared::new(text, keyspace, Default::default(), *answer))
+            }
+            _ => Err(Error::new(
+                Kind::Protocol,
+                format!("{} answered a request to prepare with something else", done.served_by),
+            )),
+        }
+    }
+}
+
+/// Whether the session can send this text.
+fn check_text(text: Option<&str>) -> Result<(), Error> {
+    match text {
+        Some(text) if is_use(text) => Err(Error::new(
+            Kind::Statement,
+            "`USE` would change the keyspace of one connection of many; set the session's with `keyspace(..)` at its builder, \
+             or write names as `keyspace.table`",
+        )),
+        _ => Ok(()),
+    }
+}
+
+/// The request boxed, so that the type of its future can be named.
+pub(super) type Executing = Pin<Box<dyn Future<Output = Result<ResultSet, Error>> + Send>>;
+
+impl Session {
+    pub(super) fn executing(&self, request: Request) -> Executing {
+        let session = self.clone();
+        Box::pin(async move { session.execute_request(&request).await })
+    }
+}

@@ -1,0 +1,83 @@
+//! The errors that a request ends with.
+
+use std::fmt::Write;
+use std::sync::Arc;
+use std::time::Duration;
+
+use thiserror::Error as ThisError;
+
+use super::Inner;
+use super::run::Run;
+use crate::error::{ContactPointFailed, Error, Kind};
+
+/// A try that was cut.
+#[derive(Clone, Debug, ThisError)]
+#[error("no answer")]
+struct NoAnswer;
+
+impl Run<'_> {
+    /// The time is up.
+    pub(super) fn timed_out(&mut self, limit: Duration) -> Error {
+        let message = match self.now.take() {
+            Some(now) => {
+                self.note(&now, Arc::new(NoAnswer));
+                format!("no answer within {limit:?}")
+            }
+            None => format!("no connection had room for the request within {limit:?}"),
+        };
+        Error::new(Kind::Timeout, message).with_tries(std::mem::take(&mut self.tries))
+    }
+
+    /// There is nobody to send to, and nothing was tried.
+    pub(super) fn no_connection(&mut self) -> Error {
+        self.session.no_connection().with_tries(std::mem::take(&mut self.tries))
+    }
+
+    /// The last failure allows no more tries, or there is nobody left to try.
+    pub(super) fn gave_up(&mut self, kind: Kind, idempotent: bool) -> Error {
+        let tries = std::mem::take(&mut self.tries);
+        let error = match kind {
+            Kind::Connection if !idempotent => Error::new(
+                kind,
+                "the connection was lost with the request on it, which was not marked as idempotent and may have \
+                 been executed",
+            ),
+            Kind::Connection => Error::new(kind, "the request was lost on every node it was sent to"),
+            Kind::NoConnection => self.session.no_connection(),
+            Kind::Statement => Error::new(kind, "the statement cannot be sent this way"),
+            Kind::Protocol => Error::new(kind, "the answer cannot be understood"),
+            kind => Error::new(kind, "the request failed"),
+        };
+        error.with_tries(tries)
+    }
+}
+
+impl Inner {
+    /// No node has a connection that takes requests: which, and why as far as known.
+    pub(super) fn no_connection(&self) -> Error {
+        if self.is_closed() {
+            return Error::new(Kind::Closed, "the session is closed");
+        }
+        let nodes = self.nodes.all();
+        let mut message = "no node has a connection that takes requests".to_owned();
+        let mut failed = Vec::new();
+        let mut lost = 0_usize;
+        for node in nodes.iter().filter(|node| node.connection().is_none()) {
+            match node.last_error() {
+                Some(error) => {
+                    let name = format!("node {} at {}", node.host_id(), node.address());
+                    failed.push(ContactPointFailed::new(name, (*error).clone()));
+                }
+                None => {
+                    let before = if lost == 0 { "; being connected again: " } else { ", " };
+                    let _ = write!(message, "{before}{} at {}", node.host_id(), node.address());
+                    lost += 1;
+                }
+            }
+        }
+        if nodes.is_empty() {
+            message.push_str(": no node is known");
+        }
+        Error::new(Kind::NoConnection, message).with_contact_points(failed)
+    }
+}

@@ -1,0 +1,171 @@
+//! How one try of a request fails, and what that allows.
+
+use std::error;
+use std::sync::Arc;
+
+use scylla_cql_core::frame::response::error::WriteType;
+use thiserror::Error;
+
+use crate::connection::{Delivery, ReplyError, TrySendError};
+use crate::error::Kind;
+use crate::protocol::ProtocolVersion;
+use crate::protocol::request::RequestError;
+use crate::protocol::response::{ErrorDetail, ParseError, ServerError, server_error::code};
+
+/// A cause as the session's error keeps it.
+pub(super) type Cause = Arc<dyn error::Error + Send + Sync>;
+
+/// How one try failed.
+#[derive(Debug)]
+pub(super) enum Failure {
+    /// The connection has no room.
+    Full,
+    /// The request did not reach the node.
+    NotSent(Cause),
+    /// The connection ended while the request was on it.
+    Lost(Cause),
+    /// The request cannot be said on this connection.
+    Invalid(RequestError),
+    /// The node answered with an error.
+    Server(Box<ServerError>),
+    /// The node answered with something else than an answer to this.
+    Unreadable(Cause),
+    /// Nothing was sent, since it cannot be sent this way.
+    Refused(Refused),
+}
+
+/// Why a request is not sent to a node, though it could be.
+#[derive(Clone, Debug, Error)]
+pub(super) enum Refused {
+    #[error("the paging state comes from another protocol version than the connection's, {0}")]
+    PagingState(ProtocolVersion),
+    #[error("the node prepares the statement under another id; prepare it again")]
+    OtherId,
+}
+
+/// An answer that does not answer the request.
+#[derive(Clone, Debug, Error)]
+#[error("the answer is not one to this request")]
+pub(super) struct Unexpected;
+
+/// What to do after a try that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// Try another node.
+    Next,
+    /// Send it again to the same node.
+    Again,
+    /// Prepare the statement on the same node, then send it again.
+    Prepare,
+    /// Give up.
+    End,
+}
+
+/// What was done already for a request.
+#[derive(Debug, Default)]
+pub(super) struct Retries {
+    /// Since the node was last changed.
+    prepared: bool,
+    read: bool,
+    write: bool,
+    unavailable: bool,
+}
+
+impl Retries {
+    /// Another node is next.
+    pub(super) fn next_node(&mut self) {
+        self.prepared = false;
+    }
+
+    /// What to do, and remembers it as done.
+    pub(super) fn decide(&mut self, failure: &Failure, idempotent: bool) -> Step {
+        match failure {
+            Failure::Full | Failure::NotSent(_) => Step::Next,
+            Failure::Lost(_) if idempotent => Step::Next,
+            // The statement was prepared in another dialect.
+            Failure::Invalid(RequestError::NoMetadataId) => once(&mut self.prepared, Step::Prepare),
+            Failure::Server(error) => self.answered(error, idempotent),
+            Failure::Lost(_) | Failure::Invalid(_) | Failure::Unreadable(_) | Failure::Refused(_) => Step::End,
+        }
+    }
+
+    fn answered(&mut self, error: &ServerError, idempotent: bool) -> Step {
+        match (error.code, &error.detail) {
+            (code::UNPREPARED, _) => once(&mut self.prepared, Step::Prepare),
+            // Refused before anything was done.
+            (code::BOOTSTRAPPING, _) => Step::Next,
+            (code::OVERLOADED, _) if idempotent => Step::Next,
+            (code::UNAVAILABLE, _) => once(&mut self.unavailable, Step::Next),
+            // Enough replicas live, only the one with the data was slow: the coordinator now knows better.
+            (code::READ_TIMEOUT, ErrorDetail::ReadTimeout { received, required, data_present: false, .. })
+                if received >= required =>
+            {
+                once(&mut self.read, Step::Again)
+            }
+            // The coordinator could not write its log of the batch: nothing was applied.
+            (code::WRITE_TIMEOUT, ErrorDetail::WriteTimeout { write_type: WriteType::BatchLog, .. }) if idempotent => {
+                once(&mut self.write, Step::Again)
+            }
+            _ => Step::End,
+        }
+    }
+}
+
+fn once(done: &mut bool, step: Step) -> Step {
+    if std::mem::replace(done, true) { Step::End } else { step }
+}
+
+impl Failure {
+    pub(super) fn unexpected() -> Self {
+        Self::Unreadable(Arc::new(Unexpected))
+    }
+
+    /// What the request failed with, if it ends here.
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::Full | Self::NotSent(_) => Kind::NoConnection,
+            Self::Lost(_) => Kind::Connection,
+            Self::Invalid(_) | Self::Refused(_) => Kind::Statement,
+            Self::Server(_) => Kind::Server,
+            Self::Unreadable(_) => Kind::Protocol,
+        }
+    }
+
+    pub(super) fn into_cause(self) -> Cause {
+        match self {
+            Self::Full => Arc::new(TrySendError::Full),
+            Self::NotSent(cause) | Self::Lost(cause) | Self::Unreadable(cause) => cause,
+            Self::Invalid(error) => Arc::new(error),
+            Self::Server(error) => Arc::from(error as Box<dyn error::Error + Send + Sync>),
+            Self::Refused(error) => Arc::new(error),
+        }
+    }
+}
+
+impl From<TrySendError> for Failure {
+    fn from(error: TrySendError) -> Self {
+        match error {
+            TrySendError::Full => Self::Full,
+            TrySendError::Closed(error) => Self::NotSent(Arc::new(error)),
+            TrySendError::Invalid(error) => Self::Invalid(error),
+        }
+    }
+}
+
+impl From<ReplyError> for Failure {
+    fn from(error: ReplyError) -> Self {
+        match error {
+            ReplyError::Full => Self::Full,
+            ReplyError::Invalid(error) => Self::Invalid(Arc::unwrap_or_clone(error)),
+            ReplyError::Connection { delivery: Delivery::NotSent, .. } => Self::NotSent(Arc::new(error)),
+            ReplyError::Connection { .. } => Self::Lost(Arc::new(error)),
+            ReplyError::Body(_) => Self::Unreadable(Arc::new(error)),
+        }
+    }
+}
+
+impl From<ParseError> for Failure {
+    fn from(error: ParseError) -> Self {
+        Self::Unreadable(Arc::new(error))
+    }
+}

@@ -1,0 +1,100 @@
+//! How a statement is to be run.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+
+use super::PagingState;
+use crate::protocol::Payload;
+
+/// What a statement says of its own; the rest comes from the session's settings.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Options {
+    pub(super) consistency: Option<Consistency>,
+    pub(super) serial_consistency: Option<SerialConsistency>,
+    pub(super) page_size: Option<i32>,
+    pub(super) timeout: Option<Duration>,
+    pub(super) idempotent: Option<bool>,
+    pub(super) timestamp: Option<i64>,
+    pub(super) tracing: bool,
+    pub(super) payload: Option<Arc<Payload>>,
+    pub(super) paging_state: Option<PagingState>,
+}
+
+/// The setters of whatever has an `options_mut`.
+macro_rules! option_setters {
+    () => {
+        /// Sets how many replicas must take part; the session's is `LOCAL_QUORUM` unless it says otherwise.
+        #[must_use]
+        pub fn with_consistency(mut self, consistency: ::scylla_cql_core::frame::types::Consistency) -> Self {
+            self.options_mut().consistency = Some(consistency);
+            self
+        }
+
+        /// Sets the same for the Paxos phase of a conditional write; the session's is `LOCAL_SERIAL` unless it says otherwise.
+        #[must_use]
+        pub fn with_serial_consistency(
+            mut self,
+            consistency: ::scylla_cql_core::frame::types::SerialConsistency,
+        ) -> Self {
+            self.options_mut().serial_consistency = Some(consistency);
+            self
+        }
+
+        /// Sets how many rows a page may have, at least 1; the session's is 5000 unless it says otherwise.
+        #[must_use]
+        pub fn with_page_size(mut self, rows: i32) -> Self {
+            self.options_mut().page_size = Some(rows);
+            self
+        }
+
+        /// Limits the whole request, and each fetch of a further page; the session's is 10 s unless it says otherwise.
+        #[must_use]
+        pub fn with_timeout(mut self, timeout: ::std::time::Duration) -> Self {
+            self.options_mut().timeout = Some(timeout);
+            self
+        }
+
+        /// Says whether it does no harm to execute this twice; a request whose outcome is unknown is tried again
+        /// only then. Not idempotent unless the session says otherwise.
+        #[must_use]
+        pub fn with_idempotence(mut self, idempotent: bool) -> Self {
+            self.options_mut().idempotent = Some(idempotent);
+            self
+        }
+
+        /// Sets the write timestamp, in microseconds since 1970; the server takes its own by default.
+        #[must_use]
+        pub fn with_timestamp(mut self, microseconds: i64) -> Self {
+            self.options_mut().timestamp = Some(microseconds);
+            self
+        }
+
+        /// Asks the server to trace the request; the result has the id of the trace.
+        #[must_use]
+        pub fn with_tracing(mut self, tracing: bool) -> Self {
+            self.options_mut().tracing = tracing;
+            self
+        }
+
+        /// Sends named bytes to the server's query handler; needs protocol v4.
+        #[must_use]
+        pub fn with_payload(mut self, payload: $crate::session::Payload) -> Self {
+            self.options_mut().payload = Some(::std::sync::Arc::new(payload));
+            self
+        }
+
+        /// Begins at the page after the one that gave this paging state; `None` begins at the first.
+        #[must_use]
+        pub fn with_paging_state(
+            mut self,
+            state: impl ::std::convert::Into<::std::option::Option<$crate::session::PagingState>>,
+        ) -> Self {
+            self.options_mut().paging_state = state.into();
+            self
+        }
+    };
+}
+
+pub(super) use option_setters;

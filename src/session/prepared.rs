@@ -1,0 +1,149 @@
+//! Prepared statements.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use scylla_cql_core::frame::response::result::{ColumnSpec, PreparedMetadata};
+use scylla_cql_core::serialize::row::SerializeRow;
+
+use super::Request;
+use super::options::{Options, option_setters};
+use super::request::Bound;
+use crate::error::{Error, Kind};
+use crate::protocol::Values;
+use crate::protocol::response::{self, ResultMetadata};
+
+/// A prepared statement; cheap to clone.
+///
+/// A node that does not know it (any more) is told again, without the caller's doing. The columns of its results are
+/// kept and follow the server: from v5 on, and with ScyllaDB's metadata ids, the server leaves them out until they
+/// change; on v4 it repeats them with every page, since a server of that version does not tell a client whose columns
+/// are out of date.
+#[derive(Clone, Debug)]
+pub struct Prepared {
+    inner: Arc<Inner>,
+}
+
+#[derive(Clone, Debug)]
+struct Inner {
+    shared: Arc<Shared>,
+    options: Options,
+}
+
+/// What is the same whatever the options.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) text: Arc<str>,
+    pub(super) keyspace: Option<Arc<str>>,
+    pub(super) id: Bytes,
+    metadata: PreparedMetadata,
+    is_lwt: bool,
+    pub(super) known: ArcSwap<Known>,
+}
+
+/// What is known of the results.
+#[derive(Debug)]
+pub(super) struct Known {
+    /// What the server calls these columns, where it does.
+    pub(super) id: Option<Bytes>,
+    pub(super) metadata: Arc<ResultMetadata>,
+}
+
+impl Prepared {
+    pub(super) fn new(
+        text: Arc<str>,
+        keyspace: Option<Arc<str>>,
+        options: Options,
+        answer: response::Prepared,
+    ) -> Self {
+        let known = Known { id: answer.result_metadata_id, metadata: answer.result_metadata };
+        let shared = Shared {
+            text,
+            keyspace,
+            id: answer.id,
+            metadata: answer.metadata,
+            is_lwt: answer.is_lwt,
+            known: ArcSwap::from_pointee(known),
+        };
+        Self { inner: Arc::new(Inner { shared: Arc::new(shared), options }) }
+    }
+
+    option_setters!();
+
+    /// Serializes values for the bind markers, once: the request may be sent often and from many tasks.
+    ///
+    /// # Errors
+    /// [`Kind::Values`] when the values do not fit.
+    pub fn bind(&self, values: impl SerializeRow) -> Result<Request, Error> {
+        Ok(Request::new(self.bound(&values)?))
+    }
+
+    /// The text it was prepared from.
+    #[must_use]
+    pub fn text(&self) -> &str {
+        &self.inner.shared.text
+    }
+
+    /// What the server knows it by.
+    #[must_use]
+    pub fn id(&self) -> &[u8] {
+        &self.inner.shared.id
+    }
+
+    /// The bind markers in their order.
+    #[must_use]
+    pub fn markers(&self) -> &[ColumnSpec<'static>] {
+        &self.inner.shared.metadata.col_specs
+    }
+
+    /// The columns of its results as they are known now; none for what gives no rows.
+    #[must_use]
+    pub fn result_metadata(&self) -> Arc<ResultMetadata> {
+        Arc::clone(&self.inner.shared.known.load().metadata)
+    }
+
+    /// Whether the server marked it as conditional (ScyllaDB).
+    #[must_use]
+    pub fn is_lwt(&self) -> bool {
+        self.inner.shared.is_lwt
+    }
+
+    pub(super) fn bound(&self, values: &(impl SerializeRow + ?Sized)) -> Result<Bound, Error> {
+        match Values::serialize(self.markers(), values) {
+            Ok(values) => Ok(Bound::prepared(self.clone(), values)),
+            Err(error) => {
+                Err(Error::new(Kind::Values, "cannot bind the values").with_source(Arc::new(error) as Arc<_>))
+            }
+        }
+    }
+
+    /// The same statement with these options.
+    pub(super) fn with_options(&self, options: Options) -> Self {
+        Self { inner: Arc::new(Inner { shared: Arc::clone(&self.inner.shared), options }) }
+    }
+
+    pub(super) fn shared(&self) -> &Arc<Shared> {
+        &self.inner.shared
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.inner.options
+    }
+
+    pub(super) fn options_mut(&mut self) -> &mut Options {
+        &mut Arc::make_mut(&mut self.inner).options
+    }
+}
+
+impl Shared {
+    /// Takes over what PREPARE said when it was sent again.
+    pub(super) fn prepared_again(&self, answer: response::Prepared) {
+        self.learn(answer.result_metadata_id, answer.result_metadata);
+    }
+
+    /// From now on the results have these columns.
+    pub(super) fn learn(&self, id: Option<Bytes>, metadata: Arc<ResultMetadata>) {
+        self.known.store(Arc::new(Known { id, metadata }));
+    }
+}

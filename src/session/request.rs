@@ -1,0 +1,182 @@
+//! A statement with its values, ready to be sent.
+
+use std::sync::Arc;
+
+use super::options::{Options, option_setters};
+use super::prepared::Known;
+use super::{PagingState, Prepared, Statement};
+use crate::config::Config;
+use crate::protocol::request::{Execute, Prepare, Query, QueryParams, Request as Message, RequestError, WithExtras};
+use crate::protocol::{Dialect, Opcode, Values};
+
+/// A statement with its values and options; cheap to clone.
+///
+/// Made by [`Prepared::bind`], sent by [`Session::execute_request`](super::Session::execute_request) or by the session
+/// as a [`tower::Service`].
+#[derive(Clone, Debug)]
+pub struct Request {
+    bound: Arc<Bound>,
+}
+
+/// What a request consists of, as long as nobody else wants it.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    what: What,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum What {
+    Text(Arc<Statement>),
+    Prepared(Prepared),
+    Prepare(Arc<Statement>),
+}
+
+impl Request {
+    pub(super) fn new(bound: Bound) -> Self {
+        Self { bound: Arc::new(bound) }
+    }
+
+    option_setters!();
+
+    pub(super) fn bound(&self) -> &Arc<Bound> {
+        &self.bound
+    }
+
+    pub(super) fn options_mut(&mut self) -> &mut Options {
+        Arc::make_mut(&mut self.bound).options_mut()
+    }
+}
+
+impl From<Statement> for Request {
+    /// A statement without values, sent as text.
+    fn from(statement: Statement) -> Self {
+        Self::new(Bound::text(Arc::new(statement)))
+    }
+}
+
+impl Bound {
+    /// A statement to be sent as text, without values.
+    pub(super) fn text(statement: Arc<Statement>) -> Self {
+        Self { what: What::Text(statement), values: Values::default() }
+    }
+
+    pub(super) fn prepared(prepared: Prepared, values: Values) -> Self {
+        Self { what: What::Prepared(prepared), values }
+    }
+
+    /// The wish to have a statement prepared.
+    pub(super) fn prepare(statement: Arc<Statement>) -> Self {
+        Self { what: What::Prepare(statement), values: Values::default() }
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        match &self.what {
+            What::Text(statement) | What::Prepare(statement) => &statement.options,
+            What::Prepared(prepared) => prepared.options(),
+        }
+    }
+
+    fn options_mut(&mut self) -> &mut Options {
+        match &mut self.what {
+            What::Text(statement) | What::Prepare(statement) => Arc::make_mut(statement).options_mut(),
+            What::Prepared(prepared) => prepared.options_mut(),
+        }
+    }
+
+    /// The text that is sent, where text is sent.
+    pub(super) fn sent_text(&self) -> Option<&str> {
+        match &self.what {
+            What::Text(statement) | What::Prepare(statement) => Some(&statement.text),
+            What::Prepared(_) => None,
+        }
+    }
+
+    pub(super) fn as_prepared(&self) -> Option<&Prepared> {
+        match &self.what {
+            What::Prepared(prepared) => Some(prepared),
+            What::Text(_) | What::Prepare(_) => None,
+        }
+    }
+
+    /// Whether it does no harm to execute this twice; a further page is only read.
+    pub(super) fn is_idempotent(&self, from: Option<&PagingState>, config: &Config) -> bool {
+        let told = self.options().idempotent.unwrap_or(config.default_idempotence);
+        told || from.is_some() || matches!(self.what, What::Prepare(_))
+    }
+
+    /// What is sent to a connection of this dialect.
+    #[inline]
+    pub(super) fn message<'a>(
+        &'a self,
+        known: Option<&'a Known>,
+        from: Option<&'a PagingState>,
+        dialect: Dialect,
+        config: &Config,
+    ) -> impl Message + 'a {
+        let options = self.options();
+        let metadata_id = known.and_then(|known| known.id.as_deref());
+        // Safe only where the server would say that the columns changed.
+        let skip_metadata = dialect.has_metadata_id()
+            && metadata_id.is_some()
+            && known.is_some_and(|known| !known.metadata.columns().is_empty());
+        let params = QueryParams {
+            consistency: options.consistency.unwrap_or(config.consistency),
+            serial_consistency: Some(options.serial_consistency.unwrap_or(config.serial_consistency)),
+            page_size: Some(options.page_size.unwrap_or(config.page_size)),
+            paging_state: from.map(PagingState::as_bytes),
+            timestamp: options.timestamp,
+            skip_metadata,
+            now_in_seconds: None,
+            values: &self.values,
+        };
+        let request = match &self.what {
+            What::Text(statement) => {
+                Kind::Query(Query { text: &statement.text, keyspace: statement.keyspace(), params })
+            }
+            What::Prepared(prepared) => {
+                Kind::Execute(Execute { id: &prepared.shared().id, result_metadata_id: metadata_id, params })
+            }
+            What::Prepare(statement) => {
+                Kind::Prepare(Prepare { text: &statement.text, keyspace: statement.keyspace() })
+            }
+        };
+        WithExtras { request, tracing: options.tracing, payload: options.payload.as_deref() }
+    }
+}
+
+/// One of the three as one type.
+enum Kind<'a> {
+    Query(Query<'a>),
+    Execute(Execute<'a>),
+    Prepare(Prepare<'a>),
+}
+
+impl Message for Kind<'_> {
+    #[inline]
+    fn opcode(&self) -> Opcode {
+        match self {
+            Self::Query(query) => query.opcode(),
+            Self::Execute(execute) => execute.opcode(),
+            Self::Prepare(prepare) => prepare.opcode(),
+        }
+    }
+
+    #[inline]
+    fn body_len(&self, dialect: Dialect) -> Result<usize, RequestError> {
+        match self {
+            Self::Query(query) => query.body_len(dialect),
+            Self::Execute(execute) => execute.body_len(dialect),
+            Self::Prepare(prepare) => prepare.body_len(dialect),
+        }
+    }
+
+    #[inline]
+    fn write_body(&self, dialect: Dialect, out: &mut Vec<u8>) {
+        match self {
+            Self::Query(query) => query.write_body(dialect, out),
+            Self::Execute(execute) => execute.write_body(dialect, out),
+            Self::Prepare(prepare) => prepare.write_body(dialect, out),
+        }
+    }
+}
