@@ -48,6 +48,8 @@ pub struct Config {
     pub connect: ConnectOptions,
     /// The TCP leaf.
     pub tcp: TcpConnector,
+    /// Limits the opening of a transport, whoever opens it.
+    pub connect_timeout: Duration,
     /// Limits a TLS handshake.
     pub tls_timeout: Duration,
     /// Limits each step of a connect after TLS.

@@ -9,6 +9,7 @@ mod auth;
 mod error;
 mod handshake;
 mod identify;
+mod limited;
 mod negotiate;
 mod open;
 mod opener;
@@ -23,8 +24,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower::{Service, ServiceBuilder, util::BoxCloneSyncService};
 
 use self::{
-    accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, negotiate::negotiate_layer,
-    register::RegisterLayer,
+    accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, limited::Limited,
+    negotiate::negotiate_layer, register::RegisterLayer,
 };
 pub use self::{
     accept::Accepted,
@@ -48,8 +49,12 @@ pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
     let Seams { resolver, leaf, identity, connect, candidate } = seams;
     let attempt = match leaf {
         Leaf::Tcp => attempt(config, config.tcp.clone(), identity),
-        Leaf::Custom(connector) => attempt(config, connector, identity),
-        Leaf::Layered(layer) => attempt(config, layer(seams::boxed_tcp(config.tcp.clone())), identity),
+        // What the application brings may neither hang nor take more down with it than its own dial.
+        Leaf::Custom(connector) => attempt(config, Limited::new(connector, config.connect_timeout), identity),
+        Leaf::Layered(layer) => {
+            let connector = layer(seams::boxed_tcp(config.tcp.clone()));
+            attempt(config, Limited::new(connector, config.connect_timeout), identity)
+        }
     };
     // The user's candidate seam stands outside our observation of an attempt: once per address.
     let attempt = match candidate {

@@ -177,6 +177,7 @@ impl Draft {
             contact_points,
             connect,
             tcp,
+            connect_timeout: self.connect_timeout,
             tls_timeout: self.tls_timeout.unwrap_or(self.connect_timeout),
             init_timeout: self.init_timeout,
             tls,

@@ -2,3 +2,5 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod first_connect;
+mod matrix;
+mod support;

@@ -1,0 +1,167 @@
+//! Every fault at every stage, at every place in the list of addresses, one after the other and side by side.
+
+mod cases;
+
+use std::time::Duration;
+
+use messina::{
+    layers::TlsConfig,
+    session::SessionBuilder,
+    testkit::{Cluster, Network, Rule, Stage, TestCa},
+};
+
+use self::cases::{Case, Expect};
+use crate::support::{DELAY, Events, Mode, all_closed, attempts, named, timed};
+
+/// Where the faulty address stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    First,
+    Middle,
+    Only,
+}
+
+const PLACES: [Place; 3] = [Place::First, Place::Middle, Place::Only];
+
+/// Runs every case at every place in both ways; panics with all that went wrong.
+async fn run(stage: Stage, cases: Vec<Case>) {
+    let ca = (stage == Stage::Tls).then(TestCa::new);
+    let mut wrong = Vec::new();
+    for case in cases {
+        for place in PLACES {
+            for mode in Mode::BOTH {
+                if let Err(what) = one(stage, &case, place, mode, ca.as_ref()).await {
+                    wrong.push(format!("{stage:?} {:?} {place:?} {mode:?}: {what}", case.rule));
+                }
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{} cases went wrong:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&TestCa>) -> Result<(), String> {
+    let network = Network::new();
+    let cluster = cluster(&network, ca, stage, case.rule.clone()).await;
+    let (faulty, good) = (cluster.node(0).addr(), cluster.node(1).addr());
+    let dead = network.refused();
+    let addrs = match place {
+        Place::First => vec![faulty, good],
+        Place::Middle => vec![dead, faulty, good],
+        Place::Only => vec![faulty],
+    };
+    let events = Events::watch();
+    let builder = mode.of(with_tls(named(&network, addrs), ca.map(TestCa::client)))
+        .credentials("cassandra", "secret")
+        .keyspace("ks");
+    let (result, took) = timed(builder).await;
+
+    let mut dialled = if place == Place::Middle { vec![dead] } else { vec![] };
+    let (at, after, dials) = match case.expect {
+        Expect::Fine(after) => (None, after, 1),
+        Expect::Fails { at, after, dials } => (Some(at), after, dials),
+    };
+    dialled.extend(vec![faulty; dials]);
+    let fails = at.is_some();
+    if fails && place != Place::Only {
+        dialled.push(good);
+    }
+    // The first connect of the pools follows, so only the beginning is fixed.
+    let seen: Vec<_> = network.dialled().into_iter().take(dialled.len()).collect();
+    check("dialled", &seen, &dialled)?;
+    check("connected", &result.is_ok(), &(!fails || place != Place::Only))?;
+
+    // What holds the turn holds up the address beside it; what comes before does not.
+    let holds_turn = at.is_some_and(|at| !["tcp", "tls", "options"].contains(&at));
+    let beside = mode == Mode::Beside && place != Place::Only && fails && !holds_turn;
+    let expected = if beside { after.min(DELAY) } else { after };
+    check("time", &took, &expected)?;
+
+    if let (Err(error), Some(at)) = (&result, at) {
+        let [attempt] = attempts(error) else { return Err(format!("not one attempt: {error}")) };
+        check("address", &attempt.addr, &faulty)?;
+        check("stage", &attempt.error.stage().as_str(), &at)?;
+        check("elapsed", &attempt.elapsed, &after)?;
+        let line = error.to_string();
+        check("line names all", &(line.contains("db.test:9042") && line.contains(at)), &true)?;
+    }
+    if fails && place != Place::Only {
+        let told = events.with("trying next address");
+        let last = told.last().ok_or("no event tells that the next address is tried")?;
+        check("event", &last.field("failed"), &faulty.to_string().as_str())?;
+        // Beside a slow one the next starts before there is a failure to tell of.
+        if mode == Mode::Sequential || after < DELAY {
+            check("stage in the event", &Some(last.field("stage")), &at)?;
+        }
+    }
+    drop(result);
+    all_closed(cluster.log()).await;
+    Ok(())
+}
+
+fn check<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, expected: &T) -> Result<(), String> {
+    if seen == expected { Ok(()) } else { Err(format!("{what} is {seen:?}, expected {expected:?}")) }
+}
+
+/// A faulty node that no other lists, so that only the name leads to it, and a good one.
+async fn cluster(network: &Network, ca: Option<&TestCa>, stage: Stage, rule: Rule) -> Cluster {
+    let mut builder = Cluster::builder().nodes(2).network(network).user("cassandra", "secret");
+    builder = builder.node(0, |facts| facts.listed = false).fault(0, stage, rule);
+    if let Some(ca) = ca {
+        builder = builder.tls(ca.server(["db.test", "10.0.0.1", "10.0.0.2"]));
+    }
+    builder.start().await.unwrap()
+}
+
+fn with_tls(builder: SessionBuilder, config: Option<TlsConfig>) -> SessionBuilder {
+    match config {
+        Some(config) => builder.tls(messina::config::TlsSettings::new(config)),
+        None => builder,
+    }
+}
+
+macro_rules! stages {
+    ($($(#[$doc:meta])+ $name:ident: $stage:ident, $cases:expr;)+) => {
+        $(
+            $(#[$doc])+
+            #[tokio::test(start_paused = true)]
+            async fn $name() {
+                run(Stage::$stage, $cases).await;
+            }
+        )+
+    };
+}
+
+stages! {
+    /// connect 52: refused, unreachable, too slow, closed early: this address alone.
+    /// connect 33: the first success ends the walk.
+    tcp: Tcp, cases::tcp();
+    /// connect 52: a TLS failure is one address's.
+    tls: Tls, cases::tls();
+    /// connect 52: every wrong answer to OPTIONS is one address's.
+    /// connect 61: OPTIONS has the limit of a step.
+    options: Options, cases::options();
+    /// connect 52: every wrong answer to STARTUP is one address's.
+    /// connect 61: STARTUP has the limit of a step.
+    startup: Startup, cases::startup();
+    /// connect 49: a refused login is one address's.
+    /// connect 61: the login has the limit of a step.
+    auth: Auth, cases::auth();
+    /// connect 52: every wrong answer to the cluster's name is one address's.
+    /// connect 61: the cluster's name has the limit of a step.
+    cluster_name: Cluster, cases::cluster();
+    /// connect 52: a keyspace that cannot be set is one address's.
+    /// connect 61: the keyspace has the limit of a step.
+    keyspace: Keyspace, cases::keyspace();
+    /// connect 53: whatever is wrong with the identity read is one address's.
+    /// connect 72: rejected or too slow: closed, and the next address is tried.
+    /// connect 82: closing in the middle of the identity read is one address's.
+    identity: Identity, cases::identity();
+    /// connect 54: an error of REGISTER, or none, is one address's.
+    /// connect 61: REGISTER has the limit of a step.
+    register: Register, cases::register();
+}
+
+/// A limit as cases write it.
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}

@@ -1,0 +1,179 @@
+//! The faults of each stage, and what must come of them.
+
+use std::time::Duration;
+
+use messina::testkit::{Answer, Fault, Rule, Wrong, rows};
+
+use super::millis;
+use crate::support::LIMIT;
+
+/// What must come of a fault at the first contact.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Expect {
+    /// Nothing but a delay.
+    Fine(Duration),
+    /// The address fails at this stage, after this long and so many dials.
+    Fails { at: &'static str, after: Duration, dials: usize },
+}
+
+#[derive(Clone, Debug)]
+pub(super) struct Case {
+    pub(super) rule: Rule,
+    pub(super) expect: Expect,
+}
+
+const NOW: Duration = Duration::ZERO;
+
+fn fails(rule: impl Into<Rule>, at: &'static str, after: Duration) -> Case {
+    Case { rule: rule.into(), expect: Expect::Fails { at, after, dials: 1 } }
+}
+
+fn fine(rule: impl Into<Rule>, after: Duration) -> Case {
+    Case { rule: rule.into(), expect: Expect::Fine(after) }
+}
+
+pub(super) fn tcp() -> Vec<Case> {
+    vec![
+        fails(Fault::Refuse, "tcp", NOW),
+        fails(Fault::Silence, "tcp", LIMIT),
+        fails(Fault::Delay(LIMIT + millis(1)), "tcp", LIMIT),
+        fine(Fault::Delay(millis(100)).times(1), millis(100)),
+        fails(Fault::Reset, "options", NOW),
+        fails(Fault::Close, "options", NOW),
+        fails(Fault::Half, "options", LIMIT),
+        fails(Fault::Cut(0), "options", NOW),
+        fails(Fault::Wrong(Wrong::Garbage), "options", NOW),
+    ]
+}
+
+pub(super) fn tls() -> Vec<Case> {
+    vec![
+        fails(Fault::Refuse, "tls", NOW),
+        fails(Fault::Reset, "tls", NOW),
+        fails(Fault::Close, "tls", NOW),
+        fails(Fault::Silence, "tls", LIMIT),
+        fails(Fault::Half, "tls", LIMIT),
+        fails(Fault::Cut(0), "tls", NOW),
+        fails(Fault::Cut(40), "tls", NOW),
+        fails(Fault::Wrong(Wrong::Garbage), "tls", NOW),
+        fails(Fault::Delay(LIMIT + millis(1)), "tls", LIMIT),
+        fine(Fault::Delay(millis(100)).times(1), millis(100)),
+    ]
+}
+
+/// What goes wrong in the same way wherever a request waits for its answer.
+fn common(at: &'static str) -> Vec<Case> {
+    let mut cases: Vec<Case> = [
+        Fault::Refuse,
+        Fault::Reset,
+        Fault::Close,
+        Fault::Cut(0),
+        Fault::Cut(5),
+        Fault::Wrong(Wrong::Garbage),
+        Fault::Wrong(Wrong::Stream),
+        Fault::Wrong(Wrong::Opcode),
+        Fault::Wrong(Wrong::Length(0x2000_0000)),
+        Fault::Wrong(Wrong::Length(u32::MAX)),
+        Fault::Wrong(Wrong::Framing),
+        Fault::Answer(Answer::raw(0x7F, [])),
+        Fault::Answer(Answer::raw(0x00, [])),
+        Fault::Answer(Answer::void()),
+        Fault::error(0x0000, "boom"),
+        Fault::error(0x1001, "too much to do"),
+        Fault::error(0x1002, "still joining"),
+        Fault::error(0x7777, "no such code"),
+    ]
+    .map(|fault| fails(fault, at, NOW))
+    .into();
+    cases.extend([
+        fails(Fault::Silence, at, LIMIT),
+        fails(Fault::Half, at, LIMIT),
+        fails(Fault::Delay(LIMIT + millis(1)), at, LIMIT),
+        fine(Fault::Delay(millis(100)).times(1), millis(100)),
+    ]);
+    cases
+}
+
+/// An answer that never comes whole: in a segment it is damage, in the open it may still come.
+fn unfinished(at: &'static str, in_segments: bool) -> [Case; 2] {
+    let after = if in_segments { NOW } else { LIMIT };
+    [fails(Fault::Wrong(Wrong::Length(4096)), at, after), fails(Fault::Wrong(Wrong::Length(1 << 20)), at, after)]
+}
+
+/// A refusal of every version: down the ladder on this address, then the next one.
+fn version_refused(at: &'static str) -> Case {
+    let expect = Expect::Fails { at, after: NOW, dials: 3 };
+    Case { rule: Fault::Wrong(Wrong::Version(5)).into(), expect }
+}
+
+pub(super) fn options() -> Vec<Case> {
+    let mut cases = common("options");
+    cases.extend(unfinished("options", false));
+    cases.push(version_refused("options"));
+    cases
+}
+
+pub(super) fn startup() -> Vec<Case> {
+    let mut cases = common("startup");
+    cases.extend(unfinished("startup", false));
+    cases.push(version_refused("startup"));
+    cases
+}
+
+pub(super) fn auth() -> Vec<Case> {
+    let mut cases = common("auth");
+    cases.extend(unfinished("auth", true));
+    cases.extend([
+        fails(Fault::error(0x0100, "wrong password"), "auth", NOW),
+        fails(Fault::Wrong(Wrong::Challenge), "auth", NOW),
+        fails(Fault::Wrong(Wrong::Crc), "auth", NOW),
+    ]);
+    cases
+}
+
+pub(super) fn cluster() -> Vec<Case> {
+    let mut cases = common("cluster");
+    cases.extend(unfinished("cluster", true));
+    cases.extend([
+        fails(Fault::Wrong(Wrong::Crc), "cluster", NOW),
+        fails(Fault::Answer(rows!["cluster_name text"].into()), "cluster", NOW),
+        fails(Fault::Answer(rows!["cluster_name text"; (None::<&str>,)].into()), "cluster", NOW),
+        fails(Fault::Answer(rows!["cluster_name int"; (7,)].into()), "cluster", NOW),
+    ]);
+    cases
+}
+
+pub(super) fn keyspace() -> Vec<Case> {
+    let mut cases = common("keyspace");
+    cases.extend(unfinished("keyspace", true));
+    cases.extend([
+        fails(Fault::Wrong(Wrong::Crc), "keyspace", NOW),
+        fails(Fault::error(0x2200, "Keyspace 'ks' does not exist"), "keyspace", NOW),
+    ]);
+    cases
+}
+
+pub(super) fn identity() -> Vec<Case> {
+    let mut cases = common("identity");
+    cases.extend(unfinished("identity", true));
+    cases.extend([
+        fails(Fault::Wrong(Wrong::Crc), "identity", NOW),
+        fails(Fault::Wrong(Wrong::Version(5)), "identity", NOW),
+        fails(Fault::Answer(rows!["host_id uuid"].into()), "identity", NOW),
+        fails(Fault::Answer(rows!["host_id text"; ("not an id",)].into()), "identity", NOW),
+        fails(Fault::Answer(rows!["data_center text"; ("dc1",)].into()), "identity", NOW),
+    ]);
+    cases
+}
+
+pub(super) fn register() -> Vec<Case> {
+    let mut cases = common("register");
+    cases.extend(unfinished("register", true));
+    cases.extend([
+        fails(Fault::Wrong(Wrong::Crc), "register", NOW),
+        fails(Fault::Wrong(Wrong::Version(5)), "register", NOW),
+        fails(Fault::error(0x000A, "Invalid value 'SCHEMA_CHANGE' for Type"), "register", NOW),
+        fine(Fault::error(0x000A, "Invalid value 'SCHEMA_CHANGE' for Type").times(1), NOW),
+    ]);
+    cases
+}
