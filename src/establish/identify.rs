@@ -29,7 +29,7 @@ use crate::{
         request::{Query, QueryParams},
         response::{self, Response, ResultResponse},
     },
-    topology::{NodeInfo, RowError},
+    topology::NodeInfo,
 };
 
 /// The query that tells who answers.
@@ -141,11 +141,7 @@ where
             }
             let limit = greeted.target.config().init_timeout;
             let node = identify(&mut greeted, identity, limit).await;
-            let node = node.map_err(|error| match error.downcast::<RowError>() {
-                // Its text names the check that failed.
-                Ok(row) => AttemptError::new(stage::IDENTITY, row),
-                Err(error) => AttemptError::from_box(error, stage::IDENTITY),
-            })?;
+            let node = node.map_err(|error| AttemptError::from_box(error, stage::IDENTITY))?;
             Ok((greeted, Some(node)))
         })
     }

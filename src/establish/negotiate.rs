@@ -1,7 +1,8 @@
 //! Another version on the same address: a retry policy that changes the version in the target.
 //!
 //! A version that is configured or latched is the only one tried. Otherwise a refusal of v4 leads to the highest
-//! version that the error text names, or to v5 and then v3 where it names none, each on a new connection.
+//! version that the error text names, or to v5 and then v3 where it names none, each on a new connection. So does a
+//! refusal of another version that the server had listed, and then v4 is still to be tried.
 
 use std::future::{Ready, ready};
 
@@ -31,9 +32,7 @@ impl<R> Policy<Candidate<Open>, R, AttemptError> for Ladder {
         let next = match (&refused.server, candidate.target().latched()) {
             (_, Some(_)) => None,
             (Some(spoken), None) => spoken.iter().copied().filter(|version| !self.tried.contains(version)).max(),
-            (None, None) => {
-                [ProtocolVersion::V5, ProtocolVersion::V3].into_iter().find(|version| !self.tried.contains(version))
-            }
+            (None, None) => ProtocolVersion::ALL.into_iter().rev().find(|version| !self.tried.contains(version)),
         };
         match next {
             Some(version) => {

@@ -50,7 +50,8 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
         Place::Only => vec![faulty],
     };
     let events = Events::watch();
-    let builder = mode.of(with_tls(named(&network, addrs), ca.map(TestCa::client)))
+    let builder = mode
+        .of(with_tls(named(&network, addrs), ca.map(TestCa::client)))
         .credentials("cassandra", "secret")
         .keyspace("ks");
     let (result, took) = timed(builder).await;

@@ -13,10 +13,7 @@ use messina::{
 };
 use tokio::time::Instant;
 
-pub(crate) use self::{
-    events::Events,
-    stack::{TestStack, boxed_pipes, boxed_resolver},
-};
+pub(crate) use self::{events::Events, stack::TestStack};
 
 /// The default limit of each step.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);

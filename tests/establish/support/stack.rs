@@ -53,12 +53,12 @@ impl TestStack {
     }
 }
 
-pub(crate) fn endpoint(text: &str) -> Endpoint {
+fn endpoint(text: &str) -> Endpoint {
     ContactPoint::parse(text).unwrap().endpoint().clone()
 }
 
 /// A resolver behind the type that a stack takes.
-pub(crate) fn boxed_resolver<R>(resolver: R) -> BoxResolver
+fn boxed_resolver<R>(resolver: R) -> BoxResolver
 where
     R: Resolver + Clone + Send + Sync + 'static,
     R::Future: Send + 'static,
@@ -71,7 +71,7 @@ where
 }
 
 /// Pipes behind the type that a stack takes.
-pub(crate) fn boxed_pipes(network: &Network) -> BoxConnector {
+fn boxed_pipes(network: &Network) -> BoxConnector {
     let connector = ServiceExt::<Candidate<Open>>::map_err(network.connector(), BoxError::from);
     BoxCloneSyncService::new(
         connector.map_response(|transport: Transport<Open, Pipe>| transport.map_io(|io| Box::new(io) as BoxIo)),
