@@ -6,8 +6,9 @@ use std::{
     future::Future,
     net::SocketAddr,
     pin::Pin,
-    sync::{Arc, OnceLock},
+    sync::{Arc, Mutex, OnceLock, PoisonError},
     task::{Context, Poll},
+    time::Duration,
 };
 
 use hickory_resolver::{
@@ -20,10 +21,17 @@ use tower_service::Service;
 use super::Resolved;
 use crate::address::{Address, Name};
 
+/// How long one question may stay unanswered unless told otherwise.
+const DEFAULT_QUERY_TIMEOUT: Duration = Duration::from_secs(2);
+
 /// Asks DNS without blocking a thread: `/etc/hosts`, search domains, A and AAAA records.
 ///
 /// It caches nothing, so a moved name is seen at once. The system's configuration is read at the first
-/// lookup, once for all clones. Sources that nsswitch may name besides, such as mDNS, are not asked; use
+/// lookup, once for all clones.
+///
+/// A and AAAA are asked for at the same time, and the answer is both. A question that stays unanswered for 2 s
+/// is asked once again; so a server that is mute for one family costs less than the limit of the lookup, and
+/// the other family is used. Sources that nsswitch may name besides, such as mDNS, are not asked; use
 /// [`SystemResolver`](super::SystemResolver) for those.
 #[derive(Clone)]
 pub struct HickoryResolver {
@@ -32,12 +40,16 @@ pub struct HickoryResolver {
 
 struct Shared {
     source: Source,
-    resolver: OnceLock<Result<TokioResolver, NetError>>,
+    query_timeout: Duration,
+    resolver: OnceLock<TokioResolver>,
+    building: Mutex<()>,
 }
 
+#[derive(Clone, Copy)]
 enum Source {
     System,
     Server(SocketAddr),
+    Elsewhere,
 }
 
 impl HickoryResolver {
@@ -53,17 +65,28 @@ impl HickoryResolver {
         Self::with_source(Source::Server(server))
     }
 
+    /// Asks a question again, once, if it has not been answered within `timeout`; unless the system's
+    /// configuration is more impatient. No effect on a resolver that was configured elsewhere.
+    #[must_use]
+    pub fn with_query_timeout(self, timeout: Duration) -> Self {
+        let mut shared = Shared::new(self.shared.source);
+        shared.query_timeout = timeout;
+        if let Some(resolver) = self.shared.resolver.get() {
+            shared.resolver = OnceLock::from(resolver.clone());
+        }
+        Self { shared: Arc::new(shared) }
+    }
+
     /// Uses a resolver that was configured elsewhere; its cache, if it has one, is kept.
     #[must_use]
     pub fn from_resolver(resolver: TokioResolver) -> Self {
-        let this = Self::with_source(Source::System);
-        // The cell was made above and nobody else has it yet.
-        let _ = this.shared.resolver.set(Ok(resolver));
-        this
+        let mut shared = Shared::new(Source::Elsewhere);
+        shared.resolver = OnceLock::from(resolver);
+        Self { shared: Arc::new(shared) }
     }
 
     fn with_source(source: Source) -> Self {
-        Self { shared: Arc::new(Shared { source, resolver: OnceLock::new() }) }
+        Self { shared: Arc::new(Shared::new(source)) }
     }
 }
 
@@ -78,18 +101,33 @@ impl fmt::Debug for HickoryResolver {
         match self.shared.source {
             Source::System => f.write_str("HickoryResolver(system configuration)"),
             Source::Server(server) => write!(f, "HickoryResolver({server})"),
+            Source::Elsewhere => f.write_str("HickoryResolver(configured elsewhere)"),
         }
     }
 }
 
 impl Shared {
+    fn new(source: Source) -> Self {
+        Self { source, query_timeout: DEFAULT_QUERY_TIMEOUT, resolver: OnceLock::new(), building: Mutex::new(()) }
+    }
+
+    /// Built once, however many lookups come first at the same time. A failure is not kept: a configuration
+    /// that cannot be read now may be readable at the next lookup.
     fn resolver(&self) -> Result<&TokioResolver, NetError> {
-        self.resolver.get_or_init(|| self.build()).as_ref().map_err(Clone::clone)
+        if let Some(resolver) = self.resolver.get() {
+            return Ok(resolver);
+        }
+        let _building = self.building.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(resolver) = self.resolver.get() {
+            return Ok(resolver);
+        }
+        let built = self.build()?;
+        Ok(self.resolver.get_or_init(|| built))
     }
 
     fn build(&self) -> Result<TokioResolver, NetError> {
         let mut builder = match self.source {
-            Source::System => TokioResolver::builder_tokio()?,
+            Source::System | Source::Elsewhere => TokioResolver::builder_tokio()?,
             Source::Server(server) => {
                 let mut connections = vec![ConnectionConfig::udp(), ConnectionConfig::tcp()];
                 for connection in &mut connections {
@@ -102,10 +140,13 @@ impl Shared {
         };
         let options = builder.options_mut();
         options.cache_size = 0;
+        options.timeout = options.timeout.min(self.query_timeout);
+        options.attempts = options.attempts.min(1);
         options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
         if let Source::Server(_) = self.source {
             options.use_hosts_file = hickory_resolver::config::ResolveHosts::Never;
         }
+        tracing::debug!(query_timeout = ?options.timeout, "DNS resolver configured");
         builder.build()
     }
 
