@@ -1,5 +1,12 @@
 //! Statements through a session, against a cluster in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod limits;
+mod options;
+mod paging;
+mod prepared;
 mod rows;
+mod service;
 mod support;
+mod tries;
+mod types;
