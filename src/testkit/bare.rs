@@ -136,7 +136,6 @@ async fn accept(door: Arc<Door>, kind: Bare, log: Log) {
         let stream = door.accept().await;
         while connections.try_join_next().is_some() {}
         let Ok(client) = stream.peer_addr() else { continue };
-        tokio::task::yield_now().await;
         let recorder = log.opened(door.addr(), client);
         connections.spawn(serve_bare(Io::Tcp(stream), kind, recorder));
     }

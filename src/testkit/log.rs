@@ -133,7 +133,6 @@ impl Log {
             let index = state.connections.len();
             state.connections.push(ConnectionLog::new(index, server, client));
             state.open += 1;
-            state.most_open = state.most_open.max(state.open);
             state.note(index, EventKind::Opened);
             index
         });
@@ -162,7 +161,10 @@ impl Snapshot {
         self.connections.len()
     }
 
-    /// The most connections that were open at the same time.
+    /// The most connections that were open when one of them sent its first byte.
+    ///
+    /// One that is closed before the next is dialled does not count beside it. That is exact where client and
+    /// servers run on one thread; on several, the end of the one may be seen after the start of the other.
     pub fn most_open_at_once(&self) -> usize {
         self.most_open
     }
@@ -223,8 +225,13 @@ impl Recorder {
 
     pub(super) fn received(&self, bytes: &[u8]) {
         // No one waits for bytes; what they mean is noted next.
-        if let Some(connection) = self.log.state().connections.get_mut(self.index) {
-            connection.receive(bytes);
+        let mut state = self.log.state();
+        let Some(connection) = state.connections.get_mut(self.index) else { return };
+        let first = connection.received_total() == 0;
+        connection.receive(bytes);
+        if first {
+            // Not when it was accepted: of one that the client closed right before, the end may be seen after that.
+            state.most_open = state.most_open.max(state.open);
         }
     }
 

@@ -86,8 +86,6 @@ impl Network {
             Place::Bare(Bare::Refused) => Err(refused()),
             Place::Bare(Bare::BlackHole) => pending().await,
             Place::Bare(kind) => {
-                // What was closed before this dial is seen before it.
-                tokio::task::yield_now().await;
                 let recorder = self.shared.log.opened(addr, client);
                 let mut state = self.state();
                 while state.tasks.try_join_next().is_some() {}

@@ -3,7 +3,7 @@
 use std::pin::pin;
 
 use tokio::sync::mpsc;
-use tokio::task::{JoinSet, yield_now};
+use tokio::task::JoinSet;
 
 use super::Push;
 use super::bare::GARBAGE;
@@ -57,8 +57,6 @@ pub(super) async fn serve(node: Live, arrival: Arrival) {
     let Ok(client) = arrival.io.peer_addr() else { return };
     let mut life = node.life.subscribe();
     let epoch = life.borrow().epoch;
-    // What was closed before this dial is seen before it: the count of overlaps is exact.
-    yield_now().await;
     let (events, pushed) = mpsc::unbounded_channel();
     let mut connection = Connection {
         stream: Stream::new(arrival.io),
@@ -112,7 +110,7 @@ impl Connection {
             loop {
                 match self.framing.next(&mut self.stream.received) {
                     Ok(None) => break,
-                    Ok(Some(envelope)) => match self.handle(envelope).await {
+                    Ok(Some(envelope)) => match self.handle(envelope) {
                         Flow::Go => {}
                         Flow::Close => return self.close().await,
                         Flow::Reset => return Ended::Reset,

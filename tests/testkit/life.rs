@@ -27,6 +27,18 @@ async fn kill_and_start() {
     Client::ready(node.addr()).await;
 }
 
+/// testkit: a node that is started while it is being killed has none of its old connections.
+#[tokio::test]
+async fn start_during_kill() {
+    let cluster = Cluster::builder().start().await.unwrap();
+    let node = cluster.node(0);
+    let mut client = Client::ready(node.addr()).await;
+    assert!(tokio_test::task::spawn(node.kill()).poll().is_pending());
+    node.start();
+    assert_eq!(client.end().await, ErrorKind::ConnectionReset);
+    Client::ready(node.addr()).await;
+}
+
 /// testkit: a frozen node answers nobody, old or new; when it thaws, both are answered.
 #[tokio::test]
 async fn freeze() {

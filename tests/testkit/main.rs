@@ -10,6 +10,7 @@ mod login;
 mod other_driver;
 mod pipes;
 mod segments;
+mod session;
 mod stage;
 mod statements;
 mod system;

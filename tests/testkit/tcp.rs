@@ -158,3 +158,15 @@ async fn a_node_that_accepts_and() {
     Client::ready(node.addr()).await;
     assert!(start.elapsed() >= Duration::from_millis(30));
 }
+
+/// testkit: over sockets too, a connection closed before the next dial does not overlap with it.
+#[tokio::test]
+async fn no_false_overlap() {
+    let cluster = Cluster::builder().nodes(2).start().await.unwrap();
+    for round in 0..50 {
+        let mut client = Client::dial(cluster.node(round % 2).addr()).await.unwrap();
+        assert_eq!(client.startup(&[]).await.opcode, 0x02);
+    }
+    let seen = cluster.log().now();
+    assert_eq!((seen.most_open_at_once(), seen.most_logins_at_once()), (1, 1));
+}

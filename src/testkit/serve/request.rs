@@ -1,7 +1,5 @@
 //! From an envelope to the right reply.
 
-use tokio::task::yield_now;
-
 use super::reply::{Flow, PROTOCOL_ERROR, Reply, To};
 use super::{Connection, Phase, system};
 use crate::protocol::envelope::flags;
@@ -14,7 +12,7 @@ use crate::testkit::wire::response::Written;
 
 impl Connection {
     /// Answers one request.
-    pub(super) async fn handle(&mut self, envelope: Envelope) -> Flow {
+    pub(super) fn handle(&mut self, envelope: Envelope) -> Flow {
         let header = envelope.header;
         let known = ProtocolVersion::ALL.into_iter().find(|one| one.as_u8() == header.version);
         let Some(version) = known.filter(|_| self.node.with(|facts| facts.versions.contains(&header.version))) else {
@@ -41,7 +39,7 @@ impl Connection {
 
         let (stage, text) = self.describe(&request);
         self.recorder.note(EventKind::Request(stage, text));
-        self.asked(stage).await;
+        self.asked(stage);
         let to = To { version: header.version, stream: header.stream, stage };
         let fault = self.node.strike(stage);
         let dialect = self.dialect.unwrap_or(Dialect::new(version));
@@ -133,13 +131,9 @@ impl Connection {
     }
 
     /// Keeps the count of overlapping logins: a request came.
-    async fn asked(&mut self, stage: Stage) {
+    fn asked(&mut self, stage: Stage) {
         match stage {
-            // A connection whose end is known already does not overlap with this login.
-            Stage::Startup => {
-                yield_now().await;
-                self.recorder.logging_in(true);
-            }
+            Stage::Startup => self.recorder.logging_in(true),
             Stage::Auth | Stage::Cluster | Stage::Keyspace | Stage::Identity | Stage::Register if !self.settled => {
                 self.recorder.logging_in(true);
             }
