@@ -44,3 +44,7 @@ pub use scylla_cql_core::value;
 pub use messina_layers as layers;
 #[doc(hidden)]
 pub use scylla_cql_core::_macro_internal;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

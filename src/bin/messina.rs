@@ -1,3 +1,0 @@
-//! The `messina` command.
-
-fn main() {}

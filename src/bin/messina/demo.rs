@@ -1,0 +1,195 @@
+//! `messina demo`: every step is checked, and the exit code is 0 only if every step held.
+
+use std::{
+    error::Error,
+    process::ExitCode,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use messina::{
+    Session, Statement,
+    layers::{Address, HickoryResolver, Order},
+};
+use tokio::time::{Instant, sleep, timeout};
+use tower::service_fn;
+
+use crate::{
+    attempts::Attempts,
+    stage_set::{INSERT, NAME, SELECT, StageSet},
+};
+
+/// The demo ends by itself within this.
+const LIMIT: Duration = Duration::from_secs(30);
+/// How soon queries must be answered again after the name has moved.
+const RECOVERY: Duration = Duration::from_secs(10);
+
+type Step<T> = Result<T, Box<dyn Error>>;
+
+pub(crate) async fn run() -> ExitCode {
+    match timeout(LIMIT, demo()).await {
+        Ok(Ok(())) => {
+            println!("\nEvery step held.");
+            ExitCode::SUCCESS
+        }
+        Ok(Err(error)) => {
+            eprintln!("\nA step did not hold: {error}");
+            ExitCode::FAILURE
+        }
+        Err(_) => {
+            eprintln!("\nThe demo did not end within {LIMIT:?}.");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn demo() -> Step<()> {
+    println!("1. A cluster of three nodes and a DNS server in this process; the name {NAME} leads to");
+    let mut set = StageSet::start().await?;
+    for (what, bare) in &set.bad {
+        println!("     {:<21} {what}", bare.addr());
+    }
+    for node in set.cluster.nodes() {
+        println!("     {:<21} a live node", node.addr());
+    }
+
+    println!("\n2. Connecting by the name, in this order (an application would leave it shuffled):");
+    let attempts = Attempts::default();
+    let session = connect(&set, &attempts).await?;
+    println!("{}", attempts.table());
+    check(attempts.failed() >= set.bad.len(), "every bad address was tried and passed over")?;
+
+    println!("\n3. Writing and reading:");
+    for (id, name) in [(1, "Scylla"), (2, "Charybdis"), (3, "Messina")] {
+        session.execute(INSERT, (id, name)).await?;
+    }
+    let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
+    for (id, name) in &users {
+        println!("     {id}  {name}");
+    }
+    check(users.len() == 3, "three rows came back")?;
+
+    let load = Load::start(session.clone());
+    println!("\n4. Killing a node while queries go on:");
+    let before = load.answered();
+    set.cluster.node(0).kill().await;
+    load.wait_for_more(before, 50, RECOVERY).await?;
+    println!("     {} more queries answered, {} failed", load.answered() - before, load.failed());
+
+    println!("\n5. Killing every node, starting others at other addresses, moving the name:");
+    let failed_before = load.failed();
+    set.move_everything().await?;
+    let moved = Instant::now();
+    let at_move = load.answered();
+    load.wait_for_more(at_move, 50, RECOVERY).await?;
+    println!("     queries are answered again {:.1?} after the name moved", load.since(moved).unwrap_or_default());
+    println!("     {} failed while no node was alive", load.failed() - failed_before);
+
+    let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
+    check(users.len() == 3, "the rows are still there")?;
+    load.stop();
+    session.close().await;
+    Ok(())
+}
+
+fn check(held: bool, what: &str) -> Step<()> {
+    if held { Ok(()) } else { Err(format!("expected: {what}").into()) }
+}
+
+async fn connect(set: &StageSet, attempts: &Attempts) -> Step<Session> {
+    let builder = Session::builder()
+        .contact_point(format!("{NAME}:{}", set.port()))
+        .candidate_order(Order::AsGiven)
+        .max_candidate_addresses(6)
+        .init_timeout(Duration::from_secs(2))
+        .candidate_layer(attempts.clone());
+    let builder = match set.dns_server() {
+        Some(server) => builder.resolver(HickoryResolver::with_server(server)),
+        None => {
+            let table = set.table();
+            builder.resolver(service_fn(move |address: Address| {
+                let answer = table(address);
+                async move { Ok::<_, std::io::Error>(answer) }
+            }))
+        }
+    };
+    Ok(builder.build().await?)
+}
+
+/// Queries that go on beside the steps.
+struct Load {
+    counters: Arc<Counters>,
+    task: tokio::task::JoinHandle<()>,
+    started: Instant,
+}
+
+#[derive(Default)]
+struct Counters {
+    answered: AtomicUsize,
+    failed: AtomicUsize,
+    // When the last answer after a failure came, in milliseconds since the start.
+    recovered: AtomicUsize,
+}
+
+impl Load {
+    fn start(session: Session) -> Self {
+        let counters = Arc::new(Counters::default());
+        let started = Instant::now();
+        let shared = Arc::clone(&counters);
+        let task = tokio::spawn(async move {
+            let select = Statement::new(SELECT).with_idempotence(true).with_timeout(Duration::from_secs(1));
+            let mut failing = false;
+            loop {
+                match session.execute(&select, ()).await {
+                    Ok(_rows) => {
+                        if failing {
+                            let at = usize::try_from(started.elapsed().as_millis()).unwrap_or(usize::MAX);
+                            shared.recovered.store(at, Ordering::Release);
+                        }
+                        failing = false;
+                        shared.answered.fetch_add(1, Ordering::AcqRel);
+                    }
+                    Err(_) => {
+                        failing = true;
+                        shared.failed.fetch_add(1, Ordering::AcqRel);
+                    }
+                }
+                sleep(Duration::from_millis(5)).await;
+            }
+        });
+        Self { counters, task, started }
+    }
+
+    fn answered(&self) -> usize {
+        self.counters.answered.load(Ordering::Acquire)
+    }
+
+    fn failed(&self) -> usize {
+        self.counters.failed.load(Ordering::Acquire)
+    }
+
+    /// How long after `moment` queries were answered again.
+    fn since(&self, moment: Instant) -> Option<Duration> {
+        let recovered = Duration::from_millis(self.counters.recovered.load(Ordering::Acquire) as u64);
+        (self.started + recovered).checked_duration_since(moment)
+    }
+
+    async fn wait_for_more(&self, before: usize, more: usize, limit: Duration) -> Step<()> {
+        let answered = async {
+            while self.answered() < before + more {
+                sleep(Duration::from_millis(5)).await;
+            }
+        };
+        timeout(limit, answered).await.map_err(|_| {
+            format!("only {} of {more} queries were answered within {limit:?}", self.answered() - before)
+        })?;
+        Ok(())
+    }
+
+    fn stop(self) {
+        self.task.abort();
+    }
+}
