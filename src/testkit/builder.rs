@@ -1,17 +1,20 @@
 //! What a cluster is to be like.
 
 use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::mpsc;
 
 use super::cluster::{Cluster, Shared, Tasks};
-use super::door::{Door, fresh_loopback_ip};
 use super::fault::{Rule, Script, Stage};
 use super::node::{Entrance, Inner, Node};
 use super::prime::Primes;
 use super::{Log, Network, NodeFacts, Scylla, ServerTls};
+
+mod places;
+
+use places::{Places, open_shard_aware_port};
 
 /// Builds a [`Cluster`]; one node on loopback that speaks v3, v4 and v5 if nothing else is said.
 pub struct ClusterBuilder {
@@ -27,18 +30,6 @@ pub struct ClusterBuilder {
 }
 
 type Change = Box<dyn FnOnce(&mut [NodeFacts]) + Send>;
-
-/// Where the nodes are.
-enum Places {
-    /// 127.0.0.1, each with a free port of its own.
-    Ports,
-    /// Loopback addresses of their own, one port for all; 0 is a free one.
-    Addresses(u16),
-    /// Exactly here.
-    Given(Vec<SocketAddr>),
-    /// Pipes inside the process.
-    Network(Network, Vec<SocketAddr>),
-}
 
 impl Default for ClusterBuilder {
     fn default() -> Self {
@@ -213,13 +204,17 @@ impl ClusterBuilder {
     /// # Errors
     /// Where an address cannot be bound.
     pub async fn start(mut self) -> io::Result<Cluster> {
-        let doors = self.doors()?;
+        let mut doors = self.places.doors(self.nodes)?;
         let mut facts: Vec<_> = doors
             .iter()
             .enumerate()
             .map(|(index, (addr, _))| NodeFacts::new(&self.name, index, doors.len(), *addr))
             .collect();
         std::mem::take(&mut self.changes).into_iter().for_each(|change| change(&mut facts));
+
+        for ((addr, doors), facts) in doors.iter_mut().zip(&mut facts) {
+            open_shard_aware_port(*addr, doors, facts)?;
+        }
 
         let network = match &self.places {
             Places::Network(network, _) => Some(network.clone()),
@@ -238,15 +233,16 @@ impl ClusterBuilder {
 
         let mut nodes = Vec::new();
         let mut tasks = Tasks::default();
-        for (index, (addr, door)) in doors.into_iter().enumerate() {
+        for (index, (addr, doors)) in doors.into_iter().enumerate() {
             let scripts = self.scripts.iter().filter(|(node, _)| *node == index);
             let script = scripts.fold(Script::new(), |all, (_, one)| all.and(one.clone()));
-            let on_port = door.is_some();
-            let inner = Arc::new(Inner::new(index, addr, door, shared.clone(), script));
-            if on_port {
-                inner.apply_door();
-                tasks.0.push(tokio::spawn(inner.clone().accept(Entrance::Port)));
-            } else if let Some(network) = &network {
+            let ports = doors.len();
+            let inner = Arc::new(Inner::new(index, addr, doors, shared.clone(), script));
+            inner.apply_door();
+            for port in 0..ports {
+                tasks.0.push(tokio::spawn(inner.clone().accept(Entrance::Port(port))));
+            }
+            if let Some(network) = &network {
                 let (sender, pipes) = mpsc::unbounded_channel();
                 network.add_node(&inner, sender)?;
                 tasks.0.push(tokio::spawn(inner.clone().accept(Entrance::Pipes(pipes))));
@@ -254,45 +250,5 @@ impl ClusterBuilder {
             nodes.push(Node::from(inner));
         }
         Ok(Cluster { shared, nodes, _tasks: tasks })
-    }
-
-    /// An address for each node, and its port if it has one.
-    fn doors(&self) -> io::Result<Vec<(SocketAddr, Option<Door>)>> {
-        let bind = |addr: SocketAddr| Door::bind(addr).map(|door| (door.addr(), Some(door)));
-        match &self.places {
-            Places::Ports => (0..self.nodes).map(|_| bind((Ipv4Addr::LOCALHOST, 0).into())).collect(),
-            Places::Addresses(port) => bind_all(self.nodes, *port),
-            Places::Given(addresses) => addresses.iter().copied().map(bind).collect(),
-            Places::Network(network, given) => {
-                let mut given = given.clone();
-                if given.is_empty() {
-                    given = network.fresh_addresses(self.nodes);
-                }
-                Ok(given.into_iter().map(|addr| (addr, None)).collect())
-            }
-        }
-    }
-}
-
-/// Binds fresh addresses with one port for all.
-fn bind_all(nodes: usize, port: u16) -> io::Result<Vec<(SocketAddr, Option<Door>)>> {
-    let mut tries = 0;
-    loop {
-        let ips: Vec<IpAddr> = (0..nodes).map(|_| fresh_loopback_ip()).collect();
-        let mut doors: Vec<(SocketAddr, Option<Door>)> = Vec::new();
-        let bound: io::Result<()> = ips.into_iter().try_for_each(|ip| {
-            // The first node finds the free port that the others take.
-            let port = doors.first().map_or(port, |(addr, _)| addr.port());
-            let door = Door::bind((ip, port).into())?;
-            doors.push((door.addr(), Some(door)));
-            Ok(())
-        });
-        match bound {
-            Ok(()) => return Ok(doors),
-            Err(error) if tries == 8 || error.kind() != io::ErrorKind::AddrInUse => {
-                return Err(error);
-            }
-            Err(_) => tries += 1,
-        }
     }
 }

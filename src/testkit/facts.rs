@@ -96,7 +96,9 @@ pub struct Scylla {
     pub shards: u16,
     /// Whether the host id is told.
     pub host_id: bool,
-    /// The port where the client's own port chooses the shard.
+    /// Whether a node on loopback opens a second port, where the client's own port chooses the shard.
+    pub shard_aware: bool,
+    /// The shard-aware port that is told; set at the start where the node opens one.
     pub shard_aware_port: Option<u16>,
     /// The same, for TLS.
     pub shard_aware_port_ssl: Option<u16>,
@@ -112,11 +114,18 @@ impl Scylla {
         Self {
             shards,
             host_id: true,
+            shard_aware: false,
             shard_aware_port: None,
             shard_aware_port_ssl: None,
             ignore_msb: 12,
             extra: Vec::new(),
         }
+    }
+
+    /// Opens a shard-aware port beside the ordinary one.
+    pub fn shard_aware(mut self) -> Self {
+        self.shard_aware = true;
+        self
     }
 
     /// Adds a key.

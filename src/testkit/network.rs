@@ -106,7 +106,9 @@ impl Network {
                     }
                     other => other,
                 };
-                arrivals.send(Arrival { io, fault }).map_err(|_| refused())?;
+                let shards = node.with(|facts| facts.scylla.as_ref().map_or(1, |scylla| scylla.shards.max(1)));
+                let shard = node.next_shard(shards);
+                arrivals.send(Arrival { io, fault, shard }).map_err(|_| refused())?;
                 Ok(near)
             }
         }

@@ -65,7 +65,7 @@ pub(super) async fn serve(node: Live, arrival: Arrival) {
         compression: None,
         phase: Phase::New,
         dialect: None,
-        shard: node.next_shard(),
+        shard: arrival.shard,
         settled: false,
         events,
         late: JoinSet::new(),

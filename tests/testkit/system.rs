@@ -165,3 +165,21 @@ async fn scylla_keys() {
     client.version = 5;
     assert_eq!(error(&client.ask(OPTIONS, &[]).await).0, 0x000A);
 }
+
+/// cql 6: on the shard-aware port the client's own port chooses the shard.
+#[tokio::test]
+async fn shard_aware_port() {
+    let cluster = Cluster::builder().scylla(Scylla::new(5).shard_aware()).start().await.unwrap();
+    let addr = cluster.node(0).addr();
+    let mut client = Client::dial(addr).await.unwrap();
+    let options = supported(&client.ask(OPTIONS, &[]).await.body);
+    let port = &options.iter().find(|(name, _)| name == "SCYLLA_SHARD_AWARE_PORT").unwrap().1[0];
+    for _ in 0..8 {
+        let mut client = Client::dial((addr.ip(), port.parse().unwrap()).into()).await.unwrap();
+        let options = supported(&client.ask(OPTIONS, &[]).await.body);
+        let shard = &options.iter().find(|(name, _)| name == "SCYLLA_SHARD").unwrap().1[0];
+        assert_eq!(*shard, (client.stream.local_addr().unwrap().port() % 5).to_string());
+    }
+    cluster.node(0).kill().await;
+    assert!(Client::dial((addr.ip(), port.parse().unwrap()).into()).await.is_err());
+}

@@ -24,7 +24,8 @@ pub(in crate::testkit) struct Inner {
     script: Mutex<Script>,
     pub(in crate::testkit) life: watch::Sender<Life>,
     pub(super) live: watch::Sender<usize>,
-    door: Option<Door>,
+    /// The ordinary port, then the shard-aware one; none in a network of pipes.
+    doors: Vec<Door>,
     subscribers: Mutex<Vec<Subscriber>>,
     prepared: Mutex<HashMap<Vec<u8>, String>>,
     shards_given: Mutex<u16>,
@@ -56,12 +57,14 @@ struct Subscriber {
 pub(in crate::testkit) struct Arrival {
     pub(in crate::testkit) io: Io,
     pub(in crate::testkit) fault: Option<Fault>,
+    pub(in crate::testkit) shard: u16,
 }
 
 /// Where connections come from.
 #[derive(Debug)]
 pub(in crate::testkit) enum Entrance {
-    Port,
+    /// One of the node's doors.
+    Port(usize),
     Pipes(mpsc::UnboundedReceiver<Arrival>),
 }
 
@@ -74,7 +77,7 @@ impl Inner {
     pub(in crate::testkit) fn new(
         index: usize,
         addr: SocketAddr,
-        door: Option<Door>,
+        doors: Vec<Door>,
         cluster: Arc<Shared>,
         script: Script,
     ) -> Self {
@@ -87,7 +90,7 @@ impl Inner {
             script: Mutex::new(script),
             life: watch::Sender::new(Life { state: State::Running, epoch: 0 }),
             live: watch::Sender::new(0),
-            door,
+            doors,
             subscribers: Mutex::default(),
             prepared: Mutex::default(),
             shards_given: Mutex::default(),
@@ -132,8 +135,7 @@ impl Inner {
     }
 
     /// The shard of a new connection: one after the other.
-    pub(in crate::testkit) fn next_shard(&self) -> u16 {
-        let shards = self.facts().scylla.map_or(1, |scylla| scylla.shards.max(1));
+    pub(in crate::testkit) fn next_shard(&self, shards: u16) -> u16 {
         let mut given = lock(&self.shards_given);
         let shard = *given % shards;
         *given = shard + 1;
@@ -153,7 +155,6 @@ impl Inner {
 
     /// Opens or closes the port as life and script demand.
     pub(in crate::testkit) fn apply_door(&self) {
-        let Some(door) = &self.door else { return };
         let lasting = self.script().current(Stage::Tcp).and_then(Rule::always).cloned();
         let mode = match lasting {
             _ if self.is_killed() => Mode::Refusing,
@@ -161,8 +162,10 @@ impl Inner {
             Some(Fault::Silence) => Mode::BlackHole,
             _ => Mode::Open,
         };
-        if let Err(error) = door.set(mode) {
-            panic!("node {} at {} cannot be set to {mode:?}: {error}", self.index, self.addr);
+        for door in &self.doors {
+            if let Err(error) = door.set(mode) {
+                panic!("node {} at {} cannot be set to {mode:?}: {error}", self.index, door.addr());
+            }
         }
     }
 
@@ -189,9 +192,13 @@ impl Inner {
 
     async fn next_arrival(&self, entrance: &mut Entrance) -> Option<Arrival> {
         match entrance {
-            Entrance::Port => {
-                let io = Io::Tcp(self.door.as_ref()?.accept().await);
-                Some(Arrival { io, fault: self.strike(Stage::Tcp) })
+            Entrance::Port(door) => {
+                let stream = self.doors.get(*door)?.accept().await;
+                let shards = self.with(|facts| facts.scylla.as_ref().map_or(1, |scylla| scylla.shards.max(1)));
+                // On the shard-aware port the client chose by its own port.
+                let chosen = stream.peer_addr().ok().filter(|_| *door > 0).map(|client| client.port() % shards);
+                let shard = chosen.unwrap_or_else(|| self.next_shard(shards));
+                Some(Arrival { io: Io::Tcp(stream), fault: self.strike(Stage::Tcp), shard })
             }
             Entrance::Pipes(pipes) => pipes.recv().await,
         }
