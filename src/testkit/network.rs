@@ -149,6 +149,11 @@ impl Network {
         self.bare(Bare::Closes)
     }
 
+    /// An address that answers the first bytes with something that is neither TLS nor CQL.
+    pub fn garbage(&self) -> SocketAddr {
+        self.bare(Bare::Garbage)
+    }
+
     fn bare(&self, kind: Bare) -> SocketAddr {
         let mut state = self.state();
         state.bare += 1;

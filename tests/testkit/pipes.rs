@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use messina::testkit::{Cluster, Fault, Network, Stage};
 use messina_layers::{Address, Candidate};
+use tokio::io::AsyncReadExt;
 use tokio::time::{Instant, timeout};
 use tower::ServiceExt;
 
@@ -46,6 +47,12 @@ async fn bare_addresses() {
 
     let mut closes = Client::over(network.dial(network.closes()).await.unwrap());
     assert_eq!(closes.end().await, ErrorKind::UnexpectedEof);
+
+    let mut garbage = Client::over(network.dial(network.garbage()).await.unwrap());
+    garbage.send(1, OPTIONS, &[]).await;
+    let mut bytes = Vec::new();
+    garbage.stream.read_to_end(&mut bytes).await.unwrap();
+    assert!(bytes.starts_with(b"HTTP"));
 
     let nobody = network.dial(([192, 0, 2, 1], 9042).into()).await.unwrap_err();
     assert_eq!(nobody.kind(), ErrorKind::HostUnreachable);
