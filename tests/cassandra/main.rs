@@ -5,23 +5,42 @@
 //! they need; equal ones are started once, at the first use, and end with the run.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod bad_addresses;
+mod connection;
+mod dead_first;
+mod derived;
 mod harness;
+mod paging;
+mod refusals;
 mod support;
+mod times;
+mod types;
+mod versions;
 mod wire;
 
 use std::process::ExitCode;
 
 use libtest_mimic::Arguments;
 
-use support::case::Shared;
+use support::case::{Shared, by_clusters};
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
+    support::trace::install();
     let registry = Shared::default();
-    // Tests of one cluster stand together, so that few clusters run at once.
-    let cases = [wire::cases(), bad_addresses::cases(), harness::cases()];
-    let trials = cases.into_iter().flatten().map(|case| case.trial(&registry)).collect();
+    let cases = [
+        wire::cases(),
+        connection::cases(),
+        dead_first::cases(),
+        versions::cases(),
+        types::cases(),
+        derived::cases(),
+        paging::cases(),
+        refusals::cases(),
+        harness::cases(),
+        times::cases(),
+    ];
+    let cases = by_clusters(cases.into_iter().flatten().collect());
+    let trials = cases.into_iter().map(|case| case.trial(&registry)).collect();
     let conclusion = libtest_mimic::run(&arguments, trials);
     registry.end();
     conclusion.exit_code()

@@ -1,6 +1,5 @@
 //! The harness: clusters of real Cassandra nodes, started when a test asks for them and ended with the run.
 
-pub(crate) mod bad;
 pub(crate) mod case;
 pub(crate) mod cluster;
 pub(crate) mod files;
@@ -12,5 +11,8 @@ pub(crate) mod pki;
 pub(crate) mod process;
 pub(crate) mod raw;
 pub(crate) mod registry;
+pub(crate) mod relay;
 pub(crate) mod spec;
 pub(crate) mod tools;
+pub(crate) mod trace;
+pub(crate) mod way;

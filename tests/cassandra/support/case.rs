@@ -9,6 +9,7 @@ use libtest_mimic::{Completion, Failed, Trial};
 use super::registry::{Lease, Registry};
 use super::spec::Spec;
 use super::tools;
+use super::trace;
 
 type Body = Box<dyn FnOnce(Clusters) -> Pin<Box<dyn Future<Output = ()>>> + Send>;
 
@@ -17,6 +18,7 @@ pub(crate) struct Case {
     name: String,
     specs: Vec<Spec>,
     limit: Duration,
+    ignored: bool,
     body: Body,
 }
 
@@ -45,6 +47,7 @@ where
         name: name.to_owned(),
         specs: specs.into(),
         limit: Duration::from_secs(60),
+        ignored: false,
         body: Box::new(|clusters| Box::pin(body(clusters))),
     }
 }
@@ -55,22 +58,47 @@ impl Case {
         Self { limit, ..self }
     }
 
+    /// Not in an ordinary run.
+    pub(crate) fn ignored(self) -> Self {
+        Self { ignored: true, ..self }
+    }
+
     /// The case as the test runner takes it. `registry` says why nothing can run, if so.
     pub(crate) fn trial(self, registry: &Shared) -> Trial {
         let registry = registry.clone();
-        Trial::ignorable_test(self.name, move || match registry.get() {
+        let trial = Trial::ignorable_test(self.name, move || match registry.get() {
             Ok(registry) => {
                 let leases = registry.lease(&self.specs)?;
                 run(Clusters { leases, registry }, self.limit, self.body)
             }
             Err(why) if tools::required() => Err(Failed::from(why)),
             Err(why) => Ok(Completion::ignored_with(why)),
-        })
+        });
+        trial.with_ignored_flag(self.ignored)
     }
+}
+
+/// Puts tests of the same clusters together, and next to those that share some, so that few are started twice.
+pub(crate) fn by_clusters(mut cases: Vec<Case>) -> Vec<Case> {
+    let mut ordered: Vec<Case> = Vec::with_capacity(cases.len());
+    while !cases.is_empty() {
+        let running: &[Spec] = ordered.last().map_or(&[], |last| &last.specs);
+        let fits = |case: &Case| {
+            let shared = case.specs.iter().filter(|spec| running.contains(spec)).count();
+            let new = case.specs.len() - shared;
+            // Of those that fit equally well the first.
+            (new, running.len() - shared)
+        };
+        let next = (0..cases.len()).min_by_key(|&index| fits(&cases[index])).unwrap_or_default();
+        ordered.push(cases.remove(next));
+    }
+    ordered
 }
 
 fn run(clusters: Clusters, limit: Duration, body: Body) -> Result<Completion, Failed> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    trace::clear();
+    let _told = trace::OnFailure;
     let result = runtime.block_on(async { tokio::time::timeout(limit, body(clusters)).await });
     runtime.shutdown_background();
     result.map(|()| Completion::Completed).map_err(|_| Failed::from(format!("not done after {limit:?}")))

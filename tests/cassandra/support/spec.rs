@@ -53,9 +53,9 @@ impl Spec {
         Self { name, ..Self::single() }
     }
 
-    /// One node of another cluster.
+    /// One node of another cluster, which wants a login too.
     pub(crate) fn foreign() -> Self {
-        Self { name: "foreign", ..Self::single() }
+        Self { name: "foreign", ..Self::passwords() }
     }
 
     /// Three nodes in three racks.
@@ -89,12 +89,7 @@ impl Spec {
         Self { name: "mutual", tls: Tls::Mutual(TLS_NAME), ..Self::single() }
     }
 
-    /// One node of the earlier release.
-    pub(crate) fn earlier() -> Self {
-        Self { name: "earlier", version: EARLIER, ..Self::single() }
-    }
-
-    /// One node of the same cluster name as [`Spec::single`] that refuses everything before v5.
+    /// One node of the earlier release and the same cluster name as [`Spec::single`], that refuses everything before v5.
     pub(crate) fn newest_protocol_only() -> Self {
         Self { version: EARLIER, newest_protocol_only: true, ..Self::single() }
     }
