@@ -232,3 +232,23 @@ async fn types() {
     let class = "org.apache.cassandra.db.marshal.VectorType(org.apache.cassandra.db.marshal.FloatType, 3)";
     assert_eq!(body.string(), class);
 }
+
+/// cql 6: a conditional statement is marked for clients that asked for the mark, and for no one else.
+#[tokio::test]
+async fn conditional_mark() {
+    let cluster = Cluster::builder().start().await.unwrap();
+    cluster.prime(Prime::new("UPDATE IF").conditional(), Answer::void());
+    cluster.prime("UPDATE", Answer::void());
+    let mask = [("SCYLLA_LWT_ADD_METADATA_MARK", "LWT_OPTIMIZATION_META_BIT_MASK=2147483648")];
+    for (options, text, marked) in [(&mask[..], "UPDATE IF", true), (&mask, "UPDATE", false), (&[], "UPDATE IF", false)]
+    {
+        let mut client = Client::dial(cluster.node(0).addr()).await.unwrap();
+        client.startup(options).await;
+        let frame = client.ask(PREPARE, &long_string(text)).await;
+        let mut body = Body(&frame.body);
+        body.int();
+        let length = body.short();
+        body.take(length);
+        assert_eq!(body.int() < 0, marked, "{options:?} {text}");
+    }
+}
