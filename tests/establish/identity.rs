@@ -232,10 +232,7 @@ async fn overlapping_connects_do_not_mix() {
     let stack = TestStack::new(&network, cluster.addrs(), |builder| builder);
     for slow in [0, 1] {
         cluster.node(slow).fault(Stage::Identity, Fault::Delay(Duration::from_secs(1)));
-        let open = |index: usize| {
-            let addr = cluster.node(index).addr();
-            messina::establish::Open::new(messina::endpoint::Endpoint::from(addr), stack.config.clone())
-        };
+        let open = |index: usize| stack.open_at(cluster.node(index).addr());
         let (a, b) = tokio::join!(stack.connect(open(0)), stack.connect(open(1)));
         for (index, established) in [a, b].into_iter().enumerate() {
             let accepted = established.unwrap().connection;

@@ -2,9 +2,16 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod first_connect;
+mod auth;
+mod cancel;
+mod classes;
+mod clusters;
 mod golden;
+mod host_id;
 mod identity;
 mod matrix;
+mod overlap;
 mod register;
+mod seams;
 mod support;
 mod versions;

@@ -42,7 +42,12 @@ impl TestStack {
         Open::new(endpoint("db.test"), Arc::clone(&self.config))
     }
 
-    /// The same, registering for these events.
+    /// A target at this very address, of which nothing is known.
+    pub(crate) fn open_at(&self, addr: SocketAddr) -> Open {
+        Open::new(Endpoint::from(addr), Arc::clone(&self.config))
+    }
+
+    /// A target at `db.test`, registering for these events.
     pub(crate) fn control(&self, types: &[&'static str]) -> (Open, Events) {
         let (sink, events) = event_channel(16);
         (self.open().with_events(sink, types), events)
