@@ -14,18 +14,19 @@ mod negotiate;
 mod open;
 mod opener;
 mod register;
+mod round;
 mod seams;
 mod tls;
 
 use messina_layers::{
-    AttemptLayer, BoxConnect, Candidate, HandshakeLayer, TlsLayer, Transport, connect_stack, error::BoxError,
+    AttemptLayer, BoxConnect, Candidate, HandshakeLayer, TlsLayer, Transport, connect_stack_with, error::BoxError,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::{Service, ServiceBuilder, util::BoxCloneSyncService};
 
 use self::{
     accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, limited::Limited,
-    negotiate::negotiate_layer, register::RegisterLayer,
+    negotiate::negotiate_layer, register::RegisterLayer, round::RememberLayer,
 };
 pub use self::{
     accept::Accepted,
@@ -37,13 +38,14 @@ pub use self::{
 pub(crate) use self::{
     identify::read_local,
     opener::Opener,
+    round::{FailedBefore, Round},
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };
 use crate::config::Config;
 
 /// Builds the stack that every connection of a session is opened through.
 ///
-/// The upper half is [`messina_layers::connect_stack`]; the attempt below it is assembled here.
+/// The upper half is [`messina_layers::connect_stack_with`]; the attempt below it is assembled here.
 #[must_use]
 pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
     let Seams { resolver, leaf, identity, connect, candidate } = seams;
@@ -61,7 +63,7 @@ pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
         Some(layer) => layer(attempt),
         None => attempt,
     };
-    let stack = BoxConnect::new(connect_stack(attempt, resolver, config.connect));
+    let stack = BoxConnect::new(connect_stack_with(attempt, resolver, config.connect, RememberLayer));
     // The user's connect seam stands outside everything: once per connect, whatever the number of addresses.
     match connect {
         Some(layer) => seams::guarded(layer(stack)),

@@ -62,6 +62,15 @@ impl<T> Candidates<T> {
         (self.target, self.addrs)
     }
 
+    /// The same without some of the addresses; gives the target back if none is left.
+    ///
+    /// # Errors
+    /// The target, if `keep` keeps nothing.
+    pub fn filtered(mut self, keep: impl FnMut(&SocketAddr) -> bool) -> Result<Self, T> {
+        self.addrs.retain(keep);
+        if self.addrs.is_empty() { Err(self.target) } else { Ok(self) }
+    }
+
     /// Reorders or shortens; what would leave nothing keeps the first.
     pub(crate) fn arrange(&mut self, arrange: impl FnOnce(&mut Vec<SocketAddr>)) {
         let first = self.addrs[0];

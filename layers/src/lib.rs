@@ -89,7 +89,9 @@ pub use self::{
     pin::{PinConnect, PinLayer, Pinned},
     resolve::{FixedResolver, Resolve, ResolveLayer, Resolved, SystemResolver},
     shuffle::{Order, ShuffleCap, ShuffleCapLayer},
-    stack::{BoxConnect, Connect, ConnectOptions, ConnectStack, Resolver, TryCandidate, connect_stack},
+    stack::{
+        BoxConnect, Connect, ConnectOptions, ConnectStack, Resolver, TryCandidate, connect_stack, connect_stack_with,
+    },
     target::{Accept, Dial, LocalBind, LocalPorts, Pinnable, ServerIdentity, TlsIdentity},
     tcp::TcpConnector,
     tls::{MaybeTls, Tls, TlsLayer},

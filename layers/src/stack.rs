@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use tower::util::BoxCloneSyncService;
-use tower_layer::Layer;
+use tower_layer::{Identity, Layer};
 use tower_service::Service;
 
 use crate::{
@@ -84,6 +84,21 @@ impl Default for ConnectOptions {
 /// the winner is pinned, the name is looked up once, all of its addresses are ordered and capped, and one
 /// after the other is given to `attempt`.
 pub fn connect_stack<A, R: Clone>(attempt: A, resolver: R, options: ConnectOptions) -> ConnectStack<R, A> {
+    connect_stack_with(attempt, resolver, options, Identity::new())
+}
+
+/// The same with a layer between the lookup and the cap: it gets every address of the name, none twice, and may
+/// leave out those that are known to be of no use.
+pub fn connect_stack_with<A, R, L>(
+    attempt: A,
+    resolver: R,
+    options: ConnectOptions,
+    expanded: L,
+) -> PinConnect<Resolve<R, L::Service>>
+where
+    R: Clone,
+    L: Layer<ShuffleCap<Fallback<A>>>,
+{
     let mut fallback = FallbackLayer::new();
     if let Some(delay) = options.attempt_delay {
         fallback = fallback.with_attempt_delay(delay);
@@ -102,5 +117,5 @@ pub fn connect_stack<A, R: Clone>(attempt: A, resolver: R, options: ConnectOptio
         Some(timeout) => ResolveLayer::new(resolver).with_timeout(timeout),
         None => ResolveLayer::new(resolver).without_timeout(),
     };
-    PinLayer::new().layer(resolve.layer(shuffle.layer(fallback.layer(attempt))))
+    PinLayer::new().layer(resolve.layer(expanded.layer(shuffle.layer(fallback.layer(attempt)))))
 }

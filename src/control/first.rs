@@ -1,30 +1,30 @@
-//! The first connect: contact point after contact point, until one lets us in.
+//! The first connect: contact point after contact point, until one lets us in and tells the nodes.
 
-use std::sync::Arc;
+use std::{mem, sync::Arc};
 
-use messina_layers::{BoxConnect, ConnectError};
+use messina_layers::{BoxConnect, Class, ConnectError, Dial, FailedAttempt, GivenUp, error::AttemptError};
+use tokio::time::Instant;
 use tower::ServiceExt;
 
-use super::Way;
+use super::{Way, keeping::Live};
 use crate::{
     config::Config,
     connection::{Events, event_channel},
     endpoint::{ContactPoint, Endpoint},
-    error::{ContactPointFailed, Error},
-    establish::{Accepted, Open},
+    error::{ContactPointFailed, Error, stage},
+    establish::{Accepted, FailedBefore, Open, Round},
+    topology::NodeInfo,
 };
 
 /// The event types that a control connection registers for.
-pub(super) const EVENTS: [&str; 3] = ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"];
+const EVENTS: [&str; 3] = ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"];
 /// Events that may wait to be read; beyond it they count as missed, which leads to a full refresh.
-pub(super) const EVENT_QUEUE: usize = 256;
+const EVENT_QUEUE: usize = 256;
 
-/// The first control connection, and what it latched.
-#[derive(Debug)]
+/// The first control connection, what it latched, and the nodes that it told.
 pub(crate) struct First {
-    pub(super) accepted: Accepted,
-    pub(super) events: Events,
-    pub(super) way: Way,
+    pub(super) live: Live,
+    pub(super) nodes: Vec<NodeInfo>,
 }
 
 impl First {
@@ -33,11 +33,11 @@ impl First {
     /// # Errors
     /// If none could be connected to: every contact point with every attempt at it.
     pub(crate) async fn connect(config: &Arc<Config>, stack: &BoxConnect<Open, Accepted>) -> Result<Self, Error> {
+        let round = Round::default();
         let mut failed = Vec::new();
         for contact_point in &config.contact_points {
-            let target = Open::new(contact_point.endpoint().clone(), Arc::clone(config));
-            match connect(target, stack).await {
-                Ok((accepted, events, way)) => return Ok(Self { accepted, events, way }),
+            match enter(contact_point, config, stack, &round).await {
+                Ok(first) => return Ok(first),
                 Err(error) => {
                     warn(contact_point, &error);
                     failed.push(ContactPointFailed::new(contact_point.to_string(), error));
@@ -45,7 +45,7 @@ impl First {
             }
         }
         let error = Error::unreachable(failed);
-        if error.contact_points().iter().all(|failed| failed.error.class() == messina_layers::Class::Auth) {
+        if error.contact_points().iter().all(|failed| failed.error.class() == Class::Auth) {
             tracing::warn!("every contact point refused the login; check the credentials");
         }
         Err(error)
@@ -53,26 +53,79 @@ impl First {
 
     /// The cluster's name, which every later connection must find again.
     pub(crate) fn cluster_name(&self) -> &str {
-        &self.accepted.cluster_name
+        &self.live.accepted.cluster_name
     }
 
     /// The protocol version, which every later connection speaks.
     pub(crate) fn version(&self) -> crate::protocol::ProtocolVersion {
-        self.accepted.dialect.version
+        self.live.accepted.dialect.version
     }
 }
 
-/// Opens a control connection.
-pub(super) async fn connect(
-    target: Open,
+/// One contact point. An address that lets us in and then does not tell its nodes costs itself alone: the contact
+/// point is connected to again without it, as often as it may have candidates.
+async fn enter(
+    contact_point: &ContactPoint,
+    config: &Arc<Config>,
     stack: &BoxConnect<Open, Accepted>,
-) -> Result<(Accepted, Events, Way), ConnectError> {
+    round: &Round,
+) -> Result<First, ConnectError> {
+    let target = Open::new(contact_point.endpoint().clone(), Arc::clone(config)).in_round(round);
+    let mut lost = Vec::new();
+    for _ in 0..config.connect.cap {
+        let Opened { accepted, events, way, failed } = match connect(target.clone(), stack).await {
+            Ok(opened) => opened,
+            Err(error) => return Err(with_lost(error, lost)),
+        };
+        lost.extend(failed.into_iter().filter(|failed| failed.error.find::<GivenUp>().is_none()));
+        let (addr, started) = (way.addr, Instant::now());
+        match Live::adopt(accepted, events, way, config.init_timeout).await {
+            Ok((live, nodes)) => return Ok(First { live, nodes }),
+            Err(error) => {
+                let why = messina_layers::error::chain(&*error).to_string();
+                tracing::warn!(%contact_point, %addr, "connected, but the node list could not be read: {why}");
+                let error = AttemptError::from_box(error, stage::NODES);
+                round.exclude(&target, addr, error.clone());
+                lost.push(FailedAttempt::new(addr, error, started.elapsed()));
+            }
+        }
+    }
+    Err(ConnectError::Exhausted { target: target.address(), failed: lost })
+}
+
+/// The error with what was lost before it, in place of the word that those addresses were left out.
+fn with_lost(mut error: ConnectError, mut lost: Vec<FailedAttempt>) -> ConnectError {
+    if let ConnectError::Rejected { failed, .. }
+    | ConnectError::Exhausted { failed, .. }
+    | ConnectError::OutOfTime { failed, .. }
+    | ConnectError::NotReady { failed, .. } = &mut error
+    {
+        let known = |failed: &FailedAttempt| {
+            failed.error.find::<FailedBefore>().is_some() && lost.iter().any(|lost| lost.addr == failed.addr)
+        };
+        let after: Vec<_> = mem::take(failed).into_iter().filter(|failed| !known(failed)).collect();
+        lost.extend(after);
+        *failed = lost;
+    }
+    error
+}
+
+/// A control connection that was opened, with the attempts that failed before.
+pub(super) struct Opened {
+    pub(super) accepted: Accepted,
+    pub(super) events: Events,
+    pub(super) way: Way,
+    failed: Vec<FailedAttempt>,
+}
+
+/// Opens a control connection.
+pub(super) async fn connect(target: Open, stack: &BoxConnect<Open, Accepted>) -> Result<Opened, ConnectError> {
     let (sink, events) = event_channel(EVENT_QUEUE);
     let target = target.with_events(sink, EVENTS);
     let endpoint: Endpoint = target.endpoint().target().clone();
     let established = stack.clone().oneshot(target).await?;
     let way = Way { endpoint, addr: established.addr };
-    Ok((established.connection, events, way))
+    Ok(Opened { accepted: established.connection, events, way, failed: established.failed })
 }
 
 fn warn(contact_point: &ContactPoint, error: &ConnectError) {

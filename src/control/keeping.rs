@@ -2,17 +2,21 @@
 
 use std::time::Duration;
 
-use messina_layers::{Backoff, error::BoxError};
+use messina_layers::{Backoff, Class, TimedOut, error::BoxError};
 use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
 
-use super::{First, Follower, Way, first::connect, peers::read_nodes};
+use super::{
+    First, Follower, Way,
+    first::{Opened, connect},
+    peers::read_nodes,
+};
 use crate::{
     connection::Events,
     endpoint::Endpoint,
-    establish::{Accepted, Open, Opener, read_local},
+    establish::{Accepted, Open, Opener, Round, read_local},
     topology::NodeInfo,
 };
 
@@ -34,48 +38,51 @@ impl Drop for Control {
 }
 
 impl Control {
-    /// Reads the node list once, opens a connection to each node, and goes on from there in a task.
-    pub(crate) async fn start(first: First, opener: Opener, mut follower: impl Follower) -> Result<Self, BoxError> {
-        let First { accepted, events, way } = first;
-        let live = Live::adopt(accepted, events, way, &opener, &mut follower).await?;
-        Ok(Self { task: tokio::spawn(run(live, opener, follower)) })
+    /// Tells the nodes of the first connection, and goes on from there in a task.
+    pub(crate) fn start(first: First, opener: Opener, mut follower: impl Follower) -> Self {
+        let First { live, nodes } = first;
+        live.tell(&nodes, &mut follower);
+        Self { task: tokio::spawn(run(live, opener, follower)) }
     }
 }
 
 /// A control connection that told who it leads to and whom that node knows.
-struct Live {
-    accepted: Accepted,
+pub(super) struct Live {
+    pub(super) accepted: Accepted,
     events: Events,
     way: Way,
     local: NodeInfo,
 }
 
 impl Live {
-    async fn adopt(
+    /// Reads whom the node at the other end knows, and who it is where that is not known yet.
+    pub(super) async fn adopt(
         accepted: Accepted,
         events: Events,
         way: Way,
-        opener: &Opener,
-        follower: &mut impl Follower,
-    ) -> Result<Self, BoxError> {
-        let limit = opener.config.init_timeout;
+        limit: Duration,
+    ) -> Result<(Self, Vec<NodeInfo>), BoxError> {
         let mut local = match &accepted.node {
             Some(node) => node.clone(),
             // A connection to an identified node, or a stack of the application's that returns no identity.
-            None => timeout(limit, read_local(&accepted.connection)).await??,
+            None => {
+                let read = timeout(limit, read_local(&accepted.connection)).await;
+                read.map_err(|_elapsed| TimedOut::new(limit))??
+            }
         };
         // The address by which the node was reached stands in only where it advertises none.
         local.address = local.address.or(Some(way.addr));
-        let mut live = Self { accepted, events, way, local };
-        live.refresh(opener, follower).await?;
-        Ok(live)
+        let live = Self { accepted, events, way, local };
+        let nodes = live.read(limit).await?;
+        Ok((live, nodes))
     }
 
-    async fn refresh(&mut self, opener: &Opener, follower: &mut impl Follower) -> Result<(), BoxError> {
-        let limit = opener.config.init_timeout;
-        let nodes = read_nodes(&self.accepted.connection, &self.local, limit).await?;
-        follower.update(&nodes, self.local.host_id, &self.way);
-        Ok(())
+    async fn read(&self, limit: Duration) -> Result<Vec<NodeInfo>, BoxError> {
+        read_nodes(&self.accepted.connection, &self.local, limit).await
+    }
+
+    fn tell(&self, nodes: &[NodeInfo], follower: &mut impl Follower) {
+        follower.update(nodes, self.local.host_id, &self.way);
     }
 
     /// Serves events until the connection is lost.
@@ -102,9 +109,12 @@ impl Live {
                 () = drain(&mut self.events) => return,
                 () = sleep(DEBOUNCE) => {}
             }
-            if let Err(error) = self.refresh(opener, follower).await {
-                tracing::warn!(error = %messina_layers::error::chain(&*error), "the node list could not be read");
-                return;
+            match self.read(opener.config.init_timeout).await {
+                Ok(nodes) => self.tell(&nodes, follower),
+                Err(error) => {
+                    tracing::warn!(error = %messina_layers::error::chain(&*error), "the node list could not be read");
+                    return;
+                }
             }
         }
     }
@@ -124,16 +134,34 @@ async fn run(mut live: Live, opener: Opener, mut follower: impl Follower) {
 
 /// Goes over the plan, known nodes first and the contact points after them, until one lets us in.
 async fn reconnect(opener: &Opener, follower: &mut impl Follower) -> Live {
+    let limit = opener.config.init_timeout;
     let mut delays = Backoff::new(ROUND, ROUND * 2);
+    let mut warned = false;
     loop {
+        let round = Round::default();
+        let mut logins_refused = true;
         for target in plan(opener, follower) {
-            match connect(target, &opener.stack).await {
-                Ok((accepted, events, way)) => match Live::adopt(accepted, events, way, opener, follower).await {
-                    Ok(live) => return live,
-                    Err(error) => tracing::debug!(error = %messina_layers::error::chain(&*error), "not adopted"),
+            let error = match connect(target.in_round(&round), &opener.stack).await {
+                Ok(Opened { accepted, events, way, .. }) => match Live::adopt(accepted, events, way, limit).await {
+                    Ok((live, nodes)) => {
+                        live.tell(&nodes, follower);
+                        return live;
+                    }
+                    Err(error) => {
+                        logins_refused = false;
+                        messina_layers::error::chain(&*error).to_string()
+                    }
                 },
-                Err(error) => tracing::debug!(%error, "no control connection there"),
-            }
+                Err(error) => {
+                    logins_refused &= error.class() == Class::Auth;
+                    error.to_string()
+                }
+            };
+            tracing::debug!(%error, "no control connection there");
+        }
+        if logins_refused && !warned {
+            warned = true;
+            tracing::warn!("every node and contact point refused the login; check the credentials");
         }
         delays.reset();
         sleep(delays.next_delay()).await;

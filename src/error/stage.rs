@@ -22,3 +22,5 @@ pub const KEYSPACE: Stage = Stage::new("keyspace");
 pub const IDENTITY: Stage = Stage::new("identity");
 /// REGISTER.
 pub const REGISTER: Stage = Stage::new("register");
+/// Reading the list of nodes on the first control connection.
+pub const NODES: Stage = Stage::new("nodes");

@@ -5,6 +5,7 @@ use std::{fmt, sync::Arc};
 use messina_layers::{Address, Dial, HostAddr, LocalBind, Pinnable, Pinned};
 use uuid::Uuid;
 
+use super::Round;
 use crate::{config::Config, connection::EventSink, endpoint::Endpoint, protocol::ProtocolVersion};
 
 /// What a connection is opened to, and what is expected there.
@@ -19,6 +20,7 @@ pub struct Open {
     latched: Option<ProtocolVersion>,
     asked: Option<ProtocolVersion>,
     events: Option<(EventSink, Arc<[&'static str]>)>,
+    round: Option<Round>,
 }
 
 impl Open {
@@ -33,6 +35,7 @@ impl Open {
             expected_cluster: None,
             asked: None,
             events: None,
+            round: None,
         }
     }
 
@@ -64,6 +67,12 @@ impl Open {
         self
     }
 
+    /// One entry of a round: what failed there already is not dialled again.
+    pub(crate) fn in_round(mut self, round: &Round) -> Self {
+        self.round = Some(round.clone());
+        self
+    }
+
     /// The endpoint, with its pin where it has one.
     #[must_use]
     pub fn endpoint(&self) -> &Pinned<Endpoint> {
@@ -92,6 +101,10 @@ impl Open {
 
     pub(super) fn events(&self) -> Option<(EventSink, Arc<[&'static str]>)> {
         self.events.clone()
+    }
+
+    pub(super) fn round(&self) -> Option<&Round> {
+        self.round.as_ref()
     }
 
     /// The only version to speak, configured or latched.

@@ -12,7 +12,7 @@ use crate::{
     connection::Compression,
     control::{Control, First},
     endpoint::ContactPoint,
-    error::{ConfigError, Error, Kind},
+    error::{ConfigError, Error},
     establish::{
         self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, BoxResolver, IdentityRequest, Io, Leaf, Open, Opener,
         Seams,
@@ -354,8 +354,8 @@ impl SessionBuilder {
     /// everything it began.
     ///
     /// # Errors
-    /// [`Kind::Config`] for the first setting that is not allowed; [`Kind::Unreachable`] with every contact point
-    /// and every attempt if none lets us in; [`Kind::NoConnection`] if no node can be connected to.
+    /// `Kind::Config` for the first setting that is not allowed; `Kind::Unreachable` with every contact point and
+    /// every attempt if none lets us in; `Kind::NoConnection` if no node can be connected to.
     pub async fn build(self) -> Result<Session, Error> {
         if let Some(error) = self.error {
             return Err(error.into());
@@ -390,10 +390,7 @@ async fn connect(config: Arc<Config>, stack: BoxConnect<Open, Accepted>) -> Resu
         Opener { stack, config: Arc::clone(&config), cluster: first.cluster_name().into(), version: first.version() };
     let nodes = Nodes::default();
     let keeper = Keeper::new(opener.clone(), nodes.clone());
-    let control = Control::start(first, opener, keeper).await.map_err(|error| {
-        Error::new(Kind::NoConnection, "the node list could not be read")
-            .with_source(Arc::<dyn std::error::Error + Send + Sync>::from(error))
-    })?;
+    let control = Control::start(first, opener, keeper);
     // Bounded by the limits of one connect to each node, and its back-off is not waited for.
     let connected = nodes.wait_for(|nodes| {
         if nodes.iter().any(|node| node.connection().is_some()) {

@@ -12,6 +12,7 @@ mod identity;
 mod matrix;
 mod overlap;
 mod register;
+mod rounds;
 mod seams;
 mod support;
 mod versions;
