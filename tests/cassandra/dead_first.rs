@@ -3,10 +3,14 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use messina::establish::SystemLocal;
+use messina::layers::error::BoxError;
 use messina::protocol::ProtocolVersion;
 use messina::session::SessionBuilder;
 use messina::testkit::BareAddress;
+use messina::topology::NodeInfo;
 use tokio::time::Instant;
+use tower::ServiceExt;
 
 use crate::support::case::{Case, Clusters, case};
 use crate::support::network::Network;
@@ -29,6 +33,7 @@ pub(crate) fn cases() -> Vec<Case> {
             case(&name("mute"), single(), move |c| mute(c, mode)),
             case(&name("closes"), single(), move |c| closes(c, mode)),
             case(&name("foreign"), [Spec::passwords(), Spec::foreign()], move |c| foreign(c, mode)),
+            case(&name("foreign_by_name"), [Spec::passwords(), Spec::foreign()], move |c| foreign_by_name(c, mode)),
             case(&name("newest_protocol_only"), [Spec::single(), Spec::newest_protocol_only()], move |c| {
                 newest_protocol_only(c, mode)
             }),
@@ -112,6 +117,22 @@ async fn foreign(clusters: Clusters, mode: Mode) {
     let way = Way::through(mode, &[foreign, clusters[0].native()]).await;
     first_answer(way.builder().credentials("messina", "strait"), "passwords").await;
     told_once(foreign, "incorrect", mode);
+}
+
+/// cassandra: [foreign cluster, live] where both accept the login: an identity service of the application's tells them
+/// apart by the cluster's name.
+async fn foreign_by_name(clusters: Clusters, mode: Mode) {
+    let foreign = clusters[1].native();
+    let way = Way::through(mode, &[foreign, clusters[0].native()]).await;
+    let expect = |info: Result<NodeInfo, BoxError>| match info {
+        Ok(info) if info.cluster_name.as_deref() != Some("passwords") => {
+            Err(BoxError::from(format!("the cluster is {:?}", info.cluster_name)))
+        }
+        info => info,
+    };
+    let builder = way.builder().credentials("cassandra", "cassandra");
+    first_answer(builder.identity(SystemLocal::new().map_result(expect)), "passwords").await;
+    told_once(foreign, "the cluster is Some(\"foreign\")", mode);
 }
 
 /// cassandra: [a node that accepts only v5 with a client pinned to v4, ordinary].

@@ -7,13 +7,16 @@ use crate::support::case::{Case, Clusters, case};
 use crate::support::cluster::Cluster;
 use crate::support::raw::{OPTIONS, READY, RESULT, Raw, SUPPORTED};
 use crate::support::spec::Spec;
+use crate::support::trace;
+use crate::support::way::{Mode, Way, cluster_name, told_once};
 
 pub(crate) fn cases() -> Vec<Case> {
     let minutes = Duration::from_secs(180);
     vec![
         case("harness::three_nodes_know_each_other", [Spec::three()], three_nodes_know_each_other),
         case("harness::two_data_centres", [Spec::two_data_centres()], two_data_centres),
-        case("harness::a_node_freezes_dies_and_returns", [Spec::own("mortal")], freezes_dies_returns).limit(minutes),
+        case("harness::a_node_freezes_dies_and_returns", [Spec::own("mortal"), Spec::single()], freezes_dies_returns)
+            .limit(minutes),
     ]
 }
 
@@ -42,7 +45,7 @@ async fn two_data_centres(clusters: Clusters) {
     assert!(ask(&clusters[0], 0, "SELECT data_center FROM system.peers_v2").contains("south"));
 }
 
-/// cassandra: a frozen node accepts and is silent, a killed one refuses, a restarted one has its host id and data.
+/// cassandra: a frozen node accepts and is silent, and is passed over when it comes first under a name; a killed one refuses, a restarted one has its host id and data.
 async fn freezes_dies_returns(clusters: Clusters) {
     let node = &clusters[0].nodes[0];
     let host_id = ask(&clusters[0], 0, "SELECT host_id FROM system.local");
@@ -52,6 +55,13 @@ async fn freezes_dies_returns(clusters: Clusters) {
     raw.patience(Duration::from_millis(300)).unwrap();
     let silence = raw.call(1, OPTIONS, &[]).unwrap_err();
     assert!(matches!(silence.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut), "{silence}");
+    for mode in [Mode::Delay, Mode::Sequential] {
+        let way = Way::through(mode, &[node.native(), clusters[1].native()]).await;
+        let session = way.impatient().build().await.unwrap();
+        assert_eq!(cluster_name(&session).await.unwrap(), "messina");
+        told_once(node.native(), "no answer within", mode);
+        trace::clear();
+    }
     node.thaw().unwrap();
     raw.patience(Duration::from_secs(5)).unwrap();
     assert_eq!(raw.receive().unwrap().opcode, SUPPORTED);
