@@ -206,6 +206,8 @@ fn a_vector_that_cannot_be_told_is_a_blob() {
     assert_eq!(of_unknown.1, ["Odd", "VectorType(FrozenType(Odd), 3)"]);
     assert_eq!(opaque("ListType(VectorType(Odd, 3))").0, list(blob(), false));
     assert_eq!(opaque("VectorType(FloatType, 65536)").0, blob());
+    assert_eq!(opaque("VectorType(FloatType, 0)").0, blob());
+    assert_eq!(opaque("VectorType(VectorType(UTF8Type, 0), 65535)").0, blob());
     assert_eq!(opaque("VectorType(FloatType, 99999999999999999999)").0, blob());
     let mut huge = "Int32Type".to_owned();
     for _ in 0..8 {

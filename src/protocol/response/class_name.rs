@@ -240,11 +240,12 @@ impl<'a> Parser<'a, '_> {
     }
 }
 
-/// Whether a vector of fixed cells has a length that a value may have.
+/// Whether a vector has cells, and, if they are fixed, a length that a value may have.
 fn fits(inner: &ColumnType<'_>, dimensions: u16) -> bool {
     // The length of an inner vector was held against the same limit, so this cannot overflow.
     let length = inner.type_size_for_vector().map(|size| size as u64 * u64::from(dimensions));
-    length.is_none_or(|length| length <= i32::MAX as u64)
+    // Without cells it would take no bytes, and vectors of it could have billions for nothing.
+    dimensions > 0 && length.is_none_or(|length| length <= i32::MAX as u64)
 }
 
 fn from_hex(digits: &str) -> Result<String, Wrong> {
