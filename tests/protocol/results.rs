@@ -137,6 +137,12 @@ fn metadata_is_known_again() {
     let each = again("00000000", EACH);
     assert_two_rows(&each);
     assert!(!Arc::ptr_eq(each.metadata(), &known));
+    // The same bytes, which go on otherwise when each column tells its table.
+    let common = "0001 'k' 0001 't' 0001 'x' 0009 0001 'a' 0001";
+    let known_common = Arc::clone(rows(V4, &format!("00000001 00000002 {common} 00000000")).metadata());
+    let each = format!("00000000 00000002 {common} 'y' 0001 'z' 0009 00000000");
+    let each = rows_with(V4, Some(&known_common), &each).unwrap();
+    assert_eq!(each.metadata().columns()[1].table_spec().table_name(), "y");
     let fewer = "00000001 00000001 0002 'ks' 0001 't' 0002 'id' 0009 00000001 00000004 00000007";
     let fewer = rows_with(V4, Some(&known), fewer).unwrap();
     assert_eq!(fewer.metadata().columns().len(), 1);
