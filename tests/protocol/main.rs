@@ -12,6 +12,7 @@ mod results;
 mod types;
 mod errors;
 mod cassandra;
+mod cassandra_types;
 mod hostile;
 mod golden;
 mod support;
