@@ -4,6 +4,7 @@
 //! value and what is allowed. Options have the names of the settings file; see [`Draft::set`].
 
 mod auth;
+mod check;
 mod draft;
 mod keys;
 mod tls;

@@ -247,6 +247,6 @@ impl error::Error for Error {
 
 impl From<ConfigError> for Error {
     fn from(error: ConfigError) -> Self {
-        Self::new(Kind::Config, error.to_string())
+        Self::new(Kind::Config, "a setting cannot be used").with_source(Arc::new(error) as Arc<_>)
     }
 }

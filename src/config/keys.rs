@@ -35,6 +35,8 @@ pub const KEYS: &[&str] = &[
     "advanced.protocol.version",
     "advanced.protocol.compression",
     "advanced.tls.ca-file",
+    "advanced.tls.cert-file",
+    "advanced.tls.key-file",
     "advanced.tls.accepted-names",
     "advanced.resolve-contact-points",
 ];
@@ -74,6 +76,8 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.protocol.version" => draft.protocol_version = Some(version(key, value)?),
         "advanced.protocol.compression" => draft.compression = compression(key, value)?,
         "advanced.tls.ca-file" => draft.tls_ca_file = Some(value.into()),
+        "advanced.tls.cert-file" => draft.tls_cert_file = Some(value.into()),
+        "advanced.tls.key-file" => draft.tls_key_file = Some(value.into()),
         "advanced.tls.accepted-names" => draft.tls_names = list(),
         "advanced.resolve-contact-points" => {
             boolean(key, value)?;
@@ -85,9 +89,15 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
 }
 
 fn unknown(key: &str, value: &str) -> ConfigError {
-    let nearest = KEYS.iter().min_by_key(|known| distance(known, key));
+    let written = key.to_ascii_lowercase();
+    if ["password", "secret", "credential"].iter().any(|word| written.contains(word)) {
+        // Whatever it is, it must not be printed.
+        let allowed = "no value, since there is no such option; log in through the builder's `credentials`";
+        return ConfigError::new(key, "(hidden)", allowed);
+    }
+    let nearest = KEYS.iter().min_by_key(|known| distance(known, &written));
     let allowed = match nearest {
-        Some(known) if distance(known, key) <= 2 + key.len() / 4 => {
+        Some(known) if distance(known, &written) <= 2 + written.len().min(40) / 4 => {
             format!("no value, since there is no such option; did you mean `{known}`?")
         }
         _ => "no value, since there is no such option; `config::KEYS` lists those there are".to_owned(),

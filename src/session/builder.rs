@@ -1,25 +1,22 @@
 //! Settings in, a connected session out.
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+mod limits;
+mod parts;
 
-use messina_layers::{BoxConnect, Candidate, Order, Resolver, Transport, error::BoxError};
-use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
-use tower::{Layer, Service};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+
+use messina_layers::BoxConnect;
 
 use super::Session;
 use crate::{
-    config::{Authenticator, Config, Draft, HostIdCheck, PlainText, TlsSettings},
+    config::{Authenticator, Config, Draft, PlainText, TlsSettings},
     connection::Compression,
     control::{Control, First},
     endpoint::ContactPoint,
     error::{ConfigError, Error},
-    establish::{
-        self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, BoxResolver, IdentityRequest, Io, Leaf, Open, Opener,
-        Seams,
-    },
+    establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
     pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
-    topology::NodeInfo,
 };
 
 /// Collects settings; [`build`](Self::build) checks them and connects.
@@ -99,7 +96,7 @@ impl SessionBuilder {
 
     /// Shows a certificate: PEM files of its chain and its key.
     pub fn tls_client_files(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
-        self.draft.tls_client_files = Some((cert.into(), key.into()));
+        (self.draft.tls_cert_file, self.draft.tls_key_file) = (Some(cert.into()), Some(key.into()));
         self
     }
 
@@ -138,211 +135,6 @@ impl SessionBuilder {
         if let Err(error) = self.draft.set(key, value) {
             self.error.get_or_insert(error);
         }
-        self
-    }
-}
-
-/// How the addresses of a name are tried.
-impl SessionBuilder {
-    /// Tries at most so many addresses per connect, counted after duplicates are gone; 5 by default.
-    pub fn max_candidate_addresses(mut self, cap: usize) -> Self {
-        self.draft.max_candidate_addresses = cap;
-        self
-    }
-
-    /// Tries addresses in this order; shuffled afresh by default.
-    pub fn candidate_order(mut self, order: Order) -> Self {
-        self.draft.candidate_order = order;
-        self
-    }
-
-    /// Makes the shuffle repeatable, for tests.
-    pub fn candidate_seed(mut self, seed: u64) -> Self {
-        self.draft.candidate_seed = Some(seed);
-        self
-    }
-
-    /// Starts the next address beside one that has not answered within `delay`; 250 ms by default.
-    pub fn attempt_delay(mut self, delay: Duration) -> Self {
-        self.draft.attempt_delay = delay;
-        self
-    }
-
-    /// Tries one address after the other, never two at a time.
-    pub fn sequential(self) -> Self {
-        self.attempt_delay(Duration::ZERO)
-    }
-
-    /// Starts no further address once this has passed; an attempt that runs is never cut. None by default.
-    pub fn connect_budget(mut self, budget: Duration) -> Self {
-        self.draft.connect_budget = Some(budget);
-        self
-    }
-
-    /// Ends a connect after so many refused logins, lest an account be locked. No limit by default.
-    pub fn max_auth_failures(mut self, limit: usize) -> Self {
-        self.draft.max_auth_failures = Some(limit);
-        self
-    }
-}
-
-/// Limits and defaults.
-impl SessionBuilder {
-    /// Limits a lookup; 5 s by default.
-    pub fn resolve_timeout(mut self, limit: Duration) -> Self {
-        self.draft.resolve_timeout = limit;
-        self
-    }
-
-    /// Limits the opening of a transport; 5 s by default.
-    pub fn connect_timeout(mut self, limit: Duration) -> Self {
-        self.draft.connect_timeout = limit;
-        self
-    }
-
-    /// Limits a TLS handshake; the connect timeout by default.
-    pub fn tls_timeout(mut self, limit: Duration) -> Self {
-        self.draft.tls_timeout = Some(limit);
-        self
-    }
-
-    /// Limits each step after TLS; 5 s by default.
-    pub fn init_timeout(mut self, limit: Duration) -> Self {
-        self.draft.init_timeout = limit;
-        self
-    }
-
-    /// What to do when a server tells another host id than the expected one; reject by default.
-    pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
-        self.draft.host_id_check = check;
-        self
-    }
-
-    /// Lets the system probe idle connections after `idle`.
-    pub fn keepalive(mut self, idle: Duration) -> Self {
-        self.draft.keepalive = Some(idle);
-        self
-    }
-
-    /// Allows so many requests at a time on one connection, of which `orphans` may be given up; 1024 and 256.
-    pub fn requests_per_connection(mut self, requests: usize, orphans: usize) -> Self {
-        (self.draft.max_requests, self.draft.max_orphans) = (requests, orphans);
-        self
-    }
-
-    /// Limits a request; 10 s by default.
-    pub fn request_timeout(mut self, limit: Duration) -> Self {
-        self.draft.request_timeout = limit;
-        self
-    }
-
-    /// The consistency of statements that name none; LOCAL_QUORUM by default.
-    pub fn consistency(mut self, consistency: Consistency) -> Self {
-        self.draft.consistency = consistency;
-        self
-    }
-
-    /// The serial consistency of statements that name none; LOCAL_SERIAL by default.
-    pub fn serial_consistency(mut self, consistency: SerialConsistency) -> Self {
-        self.draft.serial_consistency = consistency;
-        self
-    }
-
-    /// Rows per page of statements that name no size; 5000 by default.
-    pub fn page_size(mut self, rows: i32) -> Self {
-        self.draft.page_size = rows;
-        self
-    }
-
-    /// Whether statements that do not say so may be executed twice; false by default.
-    pub fn default_idempotence(mut self, idempotent: bool) -> Self {
-        self.draft.default_idempotence = idempotent;
-        self
-    }
-}
-
-/// Parts that the application brings.
-impl SessionBuilder {
-    /// Turns names into addresses by a service of the application's: any `Service<Address>`.
-    pub fn resolver<R>(mut self, resolver: R) -> Self
-    where
-        R: Resolver + Clone + Send + Sync + 'static,
-        R::Future: Send + 'static,
-    {
-        self.resolver = Some(establish::boxed_resolver(resolver));
-        self
-    }
-
-    /// Dials by a connector of the application's, in place of TCP.
-    pub fn connector<C, IO>(mut self, connector: C) -> Self
-    where
-        C: Service<Candidate<Open>, Response = Transport<Open, IO>> + Clone + Send + Sync + 'static,
-        C::Future: Send + 'static,
-        C::Error: Into<BoxError>,
-        IO: Io + 'static,
-    {
-        self.leaf = Leaf::Custom(establish::boxed_connector(connector));
-        self
-    }
-
-    /// Puts a layer around TCP, below TLS: called once per dial. An error or panic in it ends the dial.
-    pub fn transport_layer<L>(mut self, layer: L) -> Self
-    where
-        L: Layer<BoxConnector> + Send + Sync + 'static,
-        L::Service: Service<Candidate<Open>, Response = Transport<Open, establish::BoxIo>> + Clone + Send + Sync,
-        L::Service: 'static,
-        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
-        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError>,
-    {
-        let wrap = move |inner| establish::boxed_connector(layer.layer(inner));
-        self.leaf = match self.leaf {
-            Leaf::Tcp => Leaf::Layered(Arc::new(wrap)),
-            Leaf::Custom(connector) => Leaf::Custom(wrap(connector)),
-            Leaf::Layered(before) => Leaf::Layered(Arc::new(move |inner| wrap(before(inner)))),
-        };
-        self
-    }
-
-    /// Puts a layer around each attempt: called once per address. An error or panic in it ends the candidate.
-    pub fn candidate_layer<L>(mut self, layer: L) -> Self
-    where
-        L: Layer<BoxAttempt> + Send + Sync + 'static,
-        L::Service: Service<Candidate<Open>, Response = Accepted> + Clone + Send + Sync + 'static,
-        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
-        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError> + 'static,
-    {
-        let wrap = move |inner| establish::boxed_attempt(layer.layer(inner));
-        self.candidate = Some(match self.candidate.take() {
-            None => Arc::new(wrap),
-            Some(before) => Arc::new(move |inner| wrap(before(inner))),
-        });
-        self
-    }
-
-    /// Puts a layer around the whole stack: called once per connect. An error or panic in it ends the connect.
-    pub fn connect_layer<L>(mut self, layer: L) -> Self
-    where
-        L: Layer<BoxConnect<Open, Accepted>> + Send + Sync + 'static,
-        L::Service: Service<Open, Response = messina_layers::Established<Open, Accepted>> + Clone + Send + Sync,
-        L::Service: 'static,
-        <L::Service as Service<Open>>::Future: Send + 'static,
-        <L::Service as Service<Open>>::Error: Into<BoxError> + 'static,
-    {
-        let wrap = move |inner| establish::boxed_connect(layer.layer(inner));
-        self.connect = Some(match self.connect.take() {
-            None => Arc::new(wrap),
-            Some(before) => Arc::new(move |inner| wrap(before(inner))),
-        });
-        self
-    }
-
-    /// Reads who answered by a service of the application's, in place of one read of `system.local`.
-    pub fn identity<I>(mut self, identity: I) -> Self
-    where
-        I: Service<IdentityRequest, Response = NodeInfo, Error = BoxError> + Clone + Send + Sync + 'static,
-        I::Future: Send + 'static,
-    {
-        self.identity = Some(BoxIdentity::new(identity));
         self
     }
 }

@@ -1,6 +1,7 @@
 //! What these tests share: a name over a network of pipes, both ways of trying, and the events that were logged.
 
 mod events;
+mod files;
 mod stack;
 
 use std::{net::SocketAddr, time::Duration};
@@ -13,7 +14,7 @@ use messina::{
 };
 use tokio::time::Instant;
 
-pub(crate) use self::{events::Events, stack::TestStack};
+pub(crate) use self::{events::Events, files::Files, stack::TestStack};
 
 /// The default limit of each step.
 pub(crate) const LIMIT: Duration = Duration::from_secs(5);

@@ -1,0 +1,128 @@
+//! Orders, limits and defaults.
+
+use std::time::Duration;
+
+use messina_layers::Order;
+use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+
+use super::SessionBuilder;
+use crate::config::HostIdCheck;
+
+/// How the addresses of a name are tried.
+impl SessionBuilder {
+    /// Tries at most so many addresses per connect, counted after duplicates are gone; 5 by default.
+    pub fn max_candidate_addresses(mut self, cap: usize) -> Self {
+        self.draft.max_candidate_addresses = cap;
+        self
+    }
+
+    /// Tries addresses in this order; shuffled afresh by default.
+    pub fn candidate_order(mut self, order: Order) -> Self {
+        self.draft.candidate_order = order;
+        self
+    }
+
+    /// Makes the shuffle repeatable, for tests.
+    pub fn candidate_seed(mut self, seed: u64) -> Self {
+        self.draft.candidate_seed = Some(seed);
+        self
+    }
+
+    /// Starts the next address beside one that has not answered within `delay`; 250 ms by default.
+    pub fn attempt_delay(mut self, delay: Duration) -> Self {
+        self.draft.attempt_delay = delay;
+        self
+    }
+
+    /// Tries one address after the other, never two at a time.
+    pub fn sequential(self) -> Self {
+        self.attempt_delay(Duration::ZERO)
+    }
+
+    /// Starts no further address once this has passed; an attempt that runs is never cut. None by default.
+    pub fn connect_budget(mut self, budget: Duration) -> Self {
+        self.draft.connect_budget = Some(budget);
+        self
+    }
+
+    /// Ends a connect after so many refused logins, lest an account be locked. No limit by default.
+    pub fn max_auth_failures(mut self, limit: usize) -> Self {
+        self.draft.max_auth_failures = Some(limit);
+        self
+    }
+}
+
+/// Limits and defaults.
+impl SessionBuilder {
+    /// Limits a lookup; 5 s by default.
+    pub fn resolve_timeout(mut self, limit: Duration) -> Self {
+        self.draft.resolve_timeout = limit;
+        self
+    }
+
+    /// Limits the opening of a transport; 5 s by default.
+    pub fn connect_timeout(mut self, limit: Duration) -> Self {
+        self.draft.connect_timeout = limit;
+        self
+    }
+
+    /// Limits a TLS handshake; the connect timeout by default.
+    pub fn tls_timeout(mut self, limit: Duration) -> Self {
+        self.draft.tls_timeout = Some(limit);
+        self
+    }
+
+    /// Limits each step after TLS; 5 s by default.
+    pub fn init_timeout(mut self, limit: Duration) -> Self {
+        self.draft.init_timeout = limit;
+        self
+    }
+
+    /// What to do when a server tells another host id than the expected one; reject by default.
+    pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
+        self.draft.host_id_check = check;
+        self
+    }
+
+    /// Lets the system probe idle connections after `idle`.
+    pub fn keepalive(mut self, idle: Duration) -> Self {
+        self.draft.keepalive = Some(idle);
+        self
+    }
+
+    /// Allows so many requests at a time on one connection, of which `orphans` may be given up; 1024 and 256.
+    pub fn requests_per_connection(mut self, requests: usize, orphans: usize) -> Self {
+        (self.draft.max_requests, self.draft.max_orphans) = (requests, orphans);
+        self
+    }
+
+    /// Limits a request; 10 s by default.
+    pub fn request_timeout(mut self, limit: Duration) -> Self {
+        self.draft.request_timeout = limit;
+        self
+    }
+
+    /// The consistency of statements that name none; LOCAL_QUORUM by default.
+    pub fn consistency(mut self, consistency: Consistency) -> Self {
+        self.draft.consistency = consistency;
+        self
+    }
+
+    /// The serial consistency of statements that name none; LOCAL_SERIAL by default.
+    pub fn serial_consistency(mut self, consistency: SerialConsistency) -> Self {
+        self.draft.serial_consistency = consistency;
+        self
+    }
+
+    /// Rows per page of statements that name no size; 5000 by default.
+    pub fn page_size(mut self, rows: i32) -> Self {
+        self.draft.page_size = rows;
+        self
+    }
+
+    /// Whether statements that do not say so may be executed twice; false by default.
+    pub fn default_idempotence(mut self, idempotent: bool) -> Self {
+        self.draft.default_idempotence = idempotent;
+        self
+    }
+}

@@ -1,0 +1,98 @@
+//! Parts of the stack that the application brings.
+
+use std::sync::Arc;
+
+use messina_layers::{BoxConnect, Candidate, Resolver, Transport, error::BoxError};
+use tower::{Layer, Service};
+
+use super::SessionBuilder;
+use crate::{
+    establish::{self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, IdentityRequest, Io, Leaf, Open},
+    topology::NodeInfo,
+};
+
+/// Parts that the application brings.
+impl SessionBuilder {
+    /// Turns names into addresses by a service of the application's: any `Service<Address>`.
+    pub fn resolver<R>(mut self, resolver: R) -> Self
+    where
+        R: Resolver + Clone + Send + Sync + 'static,
+        R::Future: Send + 'static,
+    {
+        self.resolver = Some(establish::boxed_resolver(resolver));
+        self
+    }
+
+    /// Dials by a connector of the application's, in place of TCP.
+    pub fn connector<C, IO>(mut self, connector: C) -> Self
+    where
+        C: Service<Candidate<Open>, Response = Transport<Open, IO>> + Clone + Send + Sync + 'static,
+        C::Future: Send + 'static,
+        C::Error: Into<BoxError>,
+        IO: Io + 'static,
+    {
+        self.leaf = Leaf::Custom(establish::boxed_connector(connector));
+        self
+    }
+
+    /// Puts a layer around TCP, below TLS: called once per dial. An error or panic in it ends the dial.
+    pub fn transport_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxConnector> + Send + Sync + 'static,
+        L::Service: Service<Candidate<Open>, Response = Transport<Open, establish::BoxIo>> + Clone + Send + Sync,
+        L::Service: 'static,
+        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
+        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError>,
+    {
+        let wrap = move |inner| establish::boxed_connector(layer.layer(inner));
+        self.leaf = match self.leaf {
+            Leaf::Tcp => Leaf::Layered(Arc::new(wrap)),
+            Leaf::Custom(connector) => Leaf::Custom(wrap(connector)),
+            Leaf::Layered(before) => Leaf::Layered(Arc::new(move |inner| wrap(before(inner)))),
+        };
+        self
+    }
+
+    /// Puts a layer around each attempt: called once per address. An error or panic in it ends the candidate.
+    pub fn candidate_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxAttempt> + Send + Sync + 'static,
+        L::Service: Service<Candidate<Open>, Response = Accepted> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Candidate<Open>>>::Future: Send + 'static,
+        <L::Service as Service<Candidate<Open>>>::Error: Into<BoxError> + 'static,
+    {
+        let wrap = move |inner| establish::boxed_attempt(layer.layer(inner));
+        self.candidate = Some(match self.candidate.take() {
+            None => Arc::new(wrap),
+            Some(before) => Arc::new(move |inner| wrap(before(inner))),
+        });
+        self
+    }
+
+    /// Puts a layer around the whole stack: called once per connect. An error or panic in it ends the connect.
+    pub fn connect_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxConnect<Open, Accepted>> + Send + Sync + 'static,
+        L::Service: Service<Open, Response = messina_layers::Established<Open, Accepted>> + Clone + Send + Sync,
+        L::Service: 'static,
+        <L::Service as Service<Open>>::Future: Send + 'static,
+        <L::Service as Service<Open>>::Error: Into<BoxError> + 'static,
+    {
+        let wrap = move |inner| establish::boxed_connect(layer.layer(inner));
+        self.connect = Some(match self.connect.take() {
+            None => Arc::new(wrap),
+            Some(before) => Arc::new(move |inner| wrap(before(inner))),
+        });
+        self
+    }
+
+    /// Reads who answered by a service of the application's, in place of one read of `system.local`.
+    pub fn identity<I>(mut self, identity: I) -> Self
+    where
+        I: Service<IdentityRequest, Response = NodeInfo, Error = BoxError> + Clone + Send + Sync + 'static,
+        I::Future: Send + 'static,
+    {
+        self.identity = Some(BoxIdentity::new(identity));
+        self
+    }
+}

@@ -1,0 +1,36 @@
+//! Settings: what is refused, and in which words.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod checks;
+mod contact_points;
+#[path = "../establish/support/files.rs"]
+mod files;
+mod keys;
+mod secrets;
+mod tls_files;
+
+use messina::{Session, config::Config, error::ConfigError, session::SessionBuilder};
+
+/// Settings that lack nothing.
+fn good() -> SessionBuilder {
+    Session::builder().contact_point("db.test")
+}
+
+/// What is refused, after all of it was found to be named in the one line of a build's error.
+async fn refused(builder: SessionBuilder) -> ConfigError {
+    let error = builder.check().unwrap_err();
+    let built = builder.build().await.unwrap_err();
+    assert_eq!(built.kind(), messina::error::Kind::Config);
+    assert_eq!(built.find::<ConfigError>(), Some(&error), "typed, not only text");
+    let line = built.to_string();
+    assert!(!line.contains('\n'), "{line}");
+    for part in [error.option(), &format!("{:?}", error.value()), error.allowed()] {
+        assert!(line.contains(part), "{part:?} is not in {line:?}");
+    }
+    assert!(!error.option().is_empty() && !error.allowed().is_empty());
+    error
+}
+
+fn checked(builder: &SessionBuilder) -> Config {
+    builder.check().unwrap()
+}
