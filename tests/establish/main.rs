@@ -12,6 +12,7 @@ mod identity;
 mod loopback;
 mod matrix;
 mod messages;
+mod nodes;
 mod overlap;
 mod register;
 mod rounds;
