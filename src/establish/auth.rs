@@ -16,7 +16,8 @@ use crate::{
 /// How many challenges a login may have; real mechanisms need a handful.
 const MAX_CHALLENGES: usize = 16;
 
-/// Logs in; a refusal is suspect rather than final, since a stale address may front a foreign cluster.
+/// Logs in; a refusal is suspect rather than final: the login comes before the cluster's name is known, so a stale
+/// address that fronts a foreign cluster looks just like a wrong password.
 pub(super) async fn log_in<IO>(steps: &mut Steps<IO>, authenticator: &str) -> Result<(), AttemptError>
 where
     IO: AsyncRead + AsyncWrite + Unpin,

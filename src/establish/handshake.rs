@@ -110,8 +110,9 @@ where
     steps.dialect = supported.dialect(version);
     let compression = compression(config.compression, version, &supported);
 
-    // From here on the server does work, and a wrong password counts: one attempt of a connect at a time.
-    let turn = turn.take().await;
+    // From here on the server does work, and a wrong password counts: one attempt of a connect at a time. A connection
+    // that ends while it waits makes room for the next address at once.
+    let turn = steps.opening.run(turn.take()).await.map_err(|error| AttemptError::new(stage::STARTUP, error))?;
     steps.opening.negotiate(steps.dialect, compression);
     let mut startup = Startup::new().with("DRIVER_NAME", DRIVER_NAME).with("DRIVER_VERSION", env!("CARGO_PKG_VERSION"));
     if let Some(compression) = compression {

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    future::pending,
     net::SocketAddr,
     sync::{Arc, Mutex},
     time::Duration,
@@ -11,7 +10,7 @@ use std::{
 use messina::{
     Session,
     error::Kind,
-    layers::{Address, Class, ConnectError, HickoryResolver, Order, error::BoxError},
+    layers::{Address, Class, HickoryResolver, Order, error::BoxError},
     testkit::{BareAddress, Cluster, DnsServer, Fault, Network, Stage},
 };
 use tower::service_fn;
@@ -169,61 +168,6 @@ async fn both_kinds_of_connect() {
     let node = stack.open().expecting_host(cluster.node(0).host_id().unwrap());
     let established = stack.connect(node).await.unwrap();
     assert_eq!((established.addr, established.failed.len()), (addrs[1], 1));
-}
-
-/// scenario H1: a lookup that never ends: an error within its limit that names the host; beside a healthy contact
-/// point the session opens.
-/// reviewer 9: the limit covers the lookup.
-#[tokio::test(start_paused = true)]
-async fn a_hung_lookup() {
-    let network = Network::new();
-    let cluster = Cluster::builder().network(&network).start().await.unwrap();
-    let hangs = service_fn(|address: Address| async move {
-        match address.ip() {
-            None => pending().await,
-            Some(ip) => Ok::<_, BoxError>([SocketAddr::new(ip, address.port())]),
-        }
-    });
-    let builder = named(&network, []).resolver(hangs).resolve_timeout(Duration::from_millis(800));
-    let (result, took) = timed(builder.clone()).await;
-    let error = result.unwrap_err();
-    assert_eq!((error.kind(), took), (Kind::Unreachable, Duration::from_millis(800)));
-    let line = error.to_string();
-    assert!(line.contains("db.test:9042") && line.contains("no answer within 800ms"), "{line}");
-
-    let (result, took) = timed(builder.contact_point(cluster.node(0).addr().to_string())).await;
-    result.unwrap();
-    assert_eq!(took, Duration::from_millis(800));
-}
-
-/// scenario S4: an empty answer, an error, a panic: each names the host, and the plan continues.
-/// reviewer 10: every path ends the attempt with an error.
-#[tokio::test(start_paused = true)]
-async fn broken_lookups() {
-    let network = Network::new();
-    let cluster = Cluster::builder().network(&network).start().await.unwrap();
-    let resolver = service_fn(|address: Address| {
-        let host = address.host();
-        assert!(host != "panics.test", "no such luck");
-        async move {
-            match &*host {
-                "late.test" => panic!("no such luck"),
-                "fails.test" => Err(BoxError::from("no such luck")),
-                "empty.test" => Ok(vec![]),
-                _ => Ok(vec![SocketAddr::new(address.ip().unwrap(), address.port())]),
-            }
-        }
-    });
-    let names = ["panics.test", "late.test", "fails.test", "empty.test"];
-    let builder = Session::builder().contact_points(names).resolver(resolver).connector(network.connector());
-    let error = builder.clone().build().await.unwrap_err();
-    for (contact_point, name) in error.contact_points().iter().zip(names) {
-        assert!(contact_point.error.to_string().contains(name), "{}", contact_point.error);
-        let none = matches!(contact_point.error, ConnectError::NoAddress { .. });
-        assert_eq!(none, name == "empty.test");
-    }
-    assert_eq!(error.to_string().matches("no such luck").count(), 3, "{error}");
-    builder.contact_point(cluster.node(0).addr().to_string()).build().await.unwrap();
 }
 
 /// scenario H9: six silent records and a budget: it ends by the budget plus one attempt, and counts the untried.

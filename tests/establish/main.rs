@@ -1,11 +1,12 @@
 //! Connecting a session, against a cluster and a DNS server in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
-mod first_connect;
 mod auth;
 mod cancel;
 mod classes;
 mod clusters;
+mod extensions;
+mod first_connect;
 mod golden;
 mod host_id;
 mod identity;
@@ -15,6 +16,7 @@ mod messages;
 mod nodes;
 mod overlap;
 mod register;
+mod resolving;
 mod rounds;
 mod seams;
 mod support;

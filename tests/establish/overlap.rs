@@ -118,6 +118,28 @@ async fn the_turn_goes_on() {
     drop(session);
 }
 
+/// connect D33: a connection that ends while it waits for the turn makes room for the next address at once.
+#[tokio::test(start_paused = true)]
+async fn ended_while_waiting() {
+    let network = Network::new();
+    let cluster = alone(&network, 3, |builder, index| match index {
+        0 => builder.fault(0, Stage::Startup, Fault::Silence),
+        _ => builder,
+    })
+    .await;
+    let started = tokio::time::Instant::now();
+    let build = tokio::spawn(named(&network, cluster.addrs()).attempt_delay(2 * SECOND).build());
+    cluster.node(1).wait_for(SOON, |seen| seen.iter().any(|one| one.count(Stage::Options) == 1)).await.unwrap();
+    tokio::time::sleep(SECOND / 2).await;
+    assert_eq!(network.dials(cluster.node(2).addr()), 0);
+    cluster.node(1).kill().await;
+    cluster.node(2).wait_for(SOON, |seen| seen.iter().any(|one| one.count(Stage::Options) == 1)).await.unwrap();
+    assert_eq!(started.elapsed(), 2 * SECOND + SECOND / 2);
+    let session = build.await.unwrap().unwrap();
+    assert_eq!(started.elapsed(), LIMIT, "then the turn is free");
+    drop(session);
+}
+
 /// connect D33: turned off, the delay is never looked at.
 /// connect 40: the worst case of one name is the cap times the limits of one attempt.
 #[tokio::test(start_paused = true)]
