@@ -37,6 +37,8 @@ pub struct Driver<IO> {
     opening: bool,
     /// The next batch was held back once, so that other tasks could add to it.
     yielded: bool,
+    /// No new requests: it ends when nobody waits any more.
+    closing: bool,
     /// Since when nothing could be written.
     stalled: Option<Instant>,
     /// When a graceful close gives up waiting.
@@ -58,6 +60,7 @@ impl<IO> Driver<IO> {
             events: None,
             opening: true,
             yielded: false,
+            closing: false,
             stalled: None,
             close_at: None,
             timer: None,
@@ -101,10 +104,18 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Future for Driver<IO> {
 impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     /// Reads and writes until neither goes on; the error is why the connection ends.
     fn step(&mut self, cx: &mut Context<'_>) -> Result<(), Reason> {
+        // Each is left alone once it is pending: its waker is in place.
+        let (mut reads, mut writes) = (true, true);
         for _ in 0..ROUNDS {
-            let read = self.poll_read(cx)?;
-            let wrote = self.poll_write(cx)?;
-            if !read && !wrote {
+            if reads {
+                reads = self.poll_read(cx)?;
+                // Answers may have been the last thing a close waited for.
+                writes |= reads && self.closing;
+            }
+            if writes {
+                writes = self.poll_write(cx)?;
+            }
+            if !reads && !writes {
                 return self.poll_deadlines(cx);
             }
         }
@@ -208,6 +219,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             // Answers of orphans free their streams.
             self.shared.all_in_line(&mut state, &mut self.wakers);
         }
+        self.closing = state.closing.is_some();
         self.shared.publish(&state);
         drop(state);
         for waker in self.wakers.drain(..) {
@@ -267,8 +279,10 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         self.shared.all_in_line(&mut state, &mut self.wakers);
         drop(state);
         drop(old);
-        for waker in self.wakers.drain(..) {
-            waker.wake();
+        if !self.wakers.is_empty() {
+            for waker in self.wakers.drain(..) {
+                waker.wake();
+            }
         }
         Ok(taken)
     }

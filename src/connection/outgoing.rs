@@ -38,11 +38,13 @@ impl Batch {
         self.requests == 0
     }
 
+    #[inline]
     pub(super) fn requests(&self) -> usize {
         self.requests
     }
 
     /// The common buffer, to append one envelope to.
+    #[inline]
     pub(super) fn start(&mut self) -> &mut Vec<u8> {
         self.requests += 1;
         &mut self.bytes

@@ -81,7 +81,7 @@ impl Future for Reply {
                     if let Some(next) = next {
                         next.wake();
                     }
-                    break unpack(envelope, shared);
+                    break if envelope.header.has(flags::COMPRESSED) { unpack(envelope, shared) } else { Ok(envelope) };
                 }
                 Polled::Waiting => match state.lost(*stream, shared.written()) {
                     None => return Poll::Pending,

@@ -96,10 +96,12 @@ impl Shared {
     }
 
     /// Takes the lock. A panic under it cannot leave a half-made state that matters, so poison is ignored.
+    #[inline]
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[inline]
     pub(super) fn dialect(&self) -> Dialect {
         match self.negotiated.get() {
             Some(negotiated) => negotiated.dialect,
@@ -107,6 +109,7 @@ impl Shared {
         }
     }
 
+    #[inline]
     pub(super) fn compression(&self) -> Option<Compression> {
         self.negotiated.get().and_then(|both| both.compression)
     }
@@ -120,6 +123,7 @@ impl Shared {
         self.negotiated.set(negotiated).is_ok()
     }
 
+    #[inline]
     pub(super) fn written(&self) -> u64 {
         self.written.load(Ordering::Relaxed)
     }
@@ -150,6 +154,7 @@ impl Shared {
     }
 
     /// Puts the numbers that are read without the lock in step with the table.
+    #[inline]
     pub(super) fn publish(&self, state: &State) {
         self.in_flight.store(state.slots.used(), Ordering::Relaxed);
         self.orphans.store(state.slots.orphans(), Ordering::Relaxed);
@@ -163,6 +168,7 @@ impl Shared {
     }
 
     /// How many more requests may be taken now.
+    #[inline]
     pub(super) fn room(&self, state: &State) -> usize {
         if state.queued.saturating_sub(self.written()) > self.limits.max_queued() as u64 {
             return 0;
@@ -172,6 +178,7 @@ impl Shared {
     }
 
     /// The waker of the handle that one freed slot lets go.
+    #[inline]
     pub(super) fn next_in_line(&self, state: &mut State) -> Option<Waker> {
         if state.line.is_empty() {
             return None;
@@ -181,6 +188,7 @@ impl Shared {
     }
 
     /// The wakers of every handle that may go.
+    #[inline]
     pub(super) fn all_in_line(&self, state: &mut State, into: &mut Vec<Waker>) {
         if state.line.is_empty() {
             return;
@@ -245,6 +253,7 @@ impl Shared {
 
 impl State {
     /// Why no new request is taken, if so.
+    #[inline]
     pub(super) fn refusal(&self) -> Option<&ConnectionError> {
         match (&self.ended, &self.closing) {
             (Some(ended), _) => Some(&ended.error),
@@ -268,6 +277,7 @@ impl State {
     }
 
     /// The driver, if it waits for something to write.
+    #[inline]
     pub(super) fn wake_idle_driver(&mut self) -> Option<Waker> {
         if self.driver_idle { self.wake_driver() } else { None }
     }
@@ -284,6 +294,7 @@ impl State {
     }
 
     /// Whether nobody waits for this connection any more, and it is to close.
+    #[inline]
     pub(super) fn finished(&self) -> bool {
         self.closing.is_some() && self.slots.waiting() == 0
     }

@@ -58,6 +58,7 @@ impl Slots {
     /// Takes a stream for a request that ends at `end`.
     ///
     /// The caller has checked that fewer than its limit (at most 32768) are used.
+    #[inline]
     pub(super) fn take(&mut self, end: u64) -> u16 {
         let waiting = Slot::Waiting { waker: None, end };
         self.waiting += 1;
@@ -75,6 +76,7 @@ impl Slots {
     }
 
     /// The stream that the next [`take`](Self::take) gives.
+    #[inline]
     pub(super) fn next(&self) -> u16 {
         match self.free.last() {
             Some(stream) => *stream,
@@ -83,16 +85,19 @@ impl Slots {
     }
 
     /// Streams that cannot be used for a new request.
+    #[inline]
     pub(super) fn used(&self) -> usize {
         self.table.len() - self.free.len()
     }
 
     /// Streams whose reply still waits.
+    #[inline]
     pub(super) fn waiting(&self) -> usize {
         self.waiting
     }
 
     /// Streams given up whose answer is still due.
+    #[inline]
     pub(super) fn orphans(&self) -> usize {
         self.orphans
     }
@@ -100,6 +105,7 @@ impl Slots {
     /// Takes the answer of a stream, or leaves a waker for it.
     ///
     /// Wakers are code of others, so none is cloned or dropped here: `fresh` is left in the slot, and gives the one it replaces.
+    #[inline]
     pub(super) fn poll(&mut self, stream: u16, current: &Waker, fresh: &mut Option<Waker>) -> Polled {
         let slot = &mut self.table[usize::from(stream)];
         match slot {
@@ -155,6 +161,7 @@ impl Slots {
     }
 
     /// Puts an answer into its slot and gives the waker of who waits for it.
+    #[inline]
     pub(super) fn answer(&mut self, stream: i16, envelope: Envelope) -> Result<Option<Waker>, Unasked> {
         let id = u16::try_from(stream).map_err(|_| Unasked)?;
         let slot = self.table.get_mut(usize::from(id)).ok_or(Unasked)?;
