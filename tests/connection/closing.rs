@@ -4,7 +4,7 @@ use messina::connection::{Connection, Limits, Reason, Reply, TrySendError};
 use messina::protocol::ProtocolVersion;
 use tokio::time::Instant;
 
-use crate::support::{PIPE, SECOND, connect, open, query};
+use crate::support::{PIPE, SECOND, connect, connect_with, open, query};
 
 fn send(connection: &Connection, text: &str) -> Reply {
     connection.try_send(&query(text)).unwrap()
@@ -67,11 +67,13 @@ async fn the_limit_holds_by_itself() {
 /// design 4.1: a close of a connection that nobody drives has its limit too.
 #[tokio::test(start_paused = true)]
 async fn without_a_driver() {
-    let (opening, _server) = open(ProtocolVersion::V4, Limits::default(), PIPE);
+    let (mut opening, _server) = open(ProtocolVersion::V4, Limits::default(), PIPE);
     let reply = send(opening.handle(), "a");
     let closed = opening.handle().close(SECOND).await;
     assert_eq!(closed.cut, 1);
     reply.await.unwrap_err();
+    let error = opening.run(std::future::pending::<()>()).await.unwrap_err();
+    assert!(matches!(error.reason(), Reason::Closed), "{error}");
 }
 
 /// design 4.1: an earlier limit wins, a later one changes nothing.
@@ -84,6 +86,25 @@ async fn two_limits() {
     let (first, second) = tokio::join!(first, second);
     assert_eq!((first.cut, second.cut), (1, 1));
     assert_eq!(begin.elapsed(), 2 * SECOND);
+}
+
+/// design 4.1: whoever waits for room is told of a close at once, before the connection ends.
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_room_is_told_at_once() {
+    let (connection, _server) = connect_with(Limits::default().with_requests(1, 0).unwrap());
+    let _reply = send(&connection, "a");
+    let mut waiting = connection.clone();
+    let begin = Instant::now();
+    let room = std::future::poll_fn(|cx| waiting.poll_room(cx));
+    let (error, _closed) = tokio::join!(
+        async {
+            let error = room.await.unwrap_err();
+            assert_eq!(begin.elapsed(), std::time::Duration::ZERO);
+            error
+        },
+        async { connection.close(3 * SECOND).await }
+    );
+    assert!(matches!(error.reason(), Reason::Closed), "{error}");
 }
 
 /// design 4.1: without handles the connection ends as soon as nobody waits for an answer.

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod closing;
+mod coalescing;
 mod compression;
 mod damage;
 mod delivery;

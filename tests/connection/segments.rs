@@ -155,3 +155,48 @@ fn segment(request: &messina::protocol::Envelope) -> Vec<u8> {
     encoder.encode(&answer, &mut bytes).unwrap();
     bytes
 }
+
+/// cql 1: the compression flag of an envelope has no meaning in v5.
+#[tokio::test(start_paused = true)]
+async fn the_compression_flag_has_no_meaning() {
+    let (connection, mut server) = connect(Some(Compression::Lz4), Limits::default()).await;
+    let reply = send(&connection, "a");
+    let request = server.next().await;
+    assert_eq!(request.header.flags, 0);
+    let mut answer = crate::support::response(5, request.header.stream, Opcode::Result, b"plain");
+    answer[1] |= messina::protocol::envelope::flags::COMPRESSED;
+    server.send(&answer).await;
+    assert_eq!(reply.await.unwrap().body, "plain");
+}
+
+/// cql 2: an end in the middle of a segment, or between the segments of one answer, is told apart.
+#[tokio::test(start_paused = true)]
+async fn half_an_answer() {
+    let long = "x".repeat(200_000);
+    let first_segment = 6 + 131_071 + 4;
+    for (text, half) in [("abc", 1), ("abc", 20), (&long, first_segment), (&long, first_segment + 9)] {
+        let (connection, mut server) = connect(None, Limits::default()).await;
+        let reply = send(&connection, text);
+        let request = server.next().await;
+        let bytes = segment(&request);
+        server.write(&bytes[..half]).await;
+        drop(server);
+        let error = reply.await.unwrap_err();
+        let reason = error.connection().unwrap().reason();
+        assert!(matches!(reason, Reason::ClosedByPeer { unfinished: true }), "{reason}");
+    }
+}
+
+/// cql 1: a request from the server is no answer, also in a segment.
+#[tokio::test(start_paused = true)]
+async fn a_request_is_no_answer() {
+    let (connection, mut server) = connect(None, Limits::default()).await;
+    let reply = send(&connection, "a");
+    let request = server.next().await;
+    let mut answer = crate::support::response(5, request.header.stream, Opcode::Result, b"");
+    answer[0] = 5;
+    server.send(&answer).await;
+    let error = reply.await.unwrap_err();
+    let reason = error.connection().unwrap().reason();
+    assert!(matches!(reason, Reason::Damaged(FrameError::NotAResponse { first_byte: 5 })), "{reason}");
+}
