@@ -73,9 +73,14 @@ impl Reader {
     /// The next envelope; `None` when more bytes are needed.
     #[inline]
     pub(super) fn next(&mut self) -> Result<Option<Envelope>, FrameError> {
-        match &mut self.segments {
+        let next = match &mut self.segments {
             None => decode_response(&mut self.input, self.max_body),
             Some(segments) => segments.decode(&mut self.input),
+        }?;
+        if next.as_ref().is_some_and(|envelope| envelope.body.len() > READ_LONG) {
+            // A buffer that grew for one long answer is that answer's alone.
+            self.input = BytesMut::from(&self.input[..]);
         }
+        Ok(next)
     }
 }

@@ -49,9 +49,7 @@ async fn segments_begin_after_authenticate() {
         server.answer(&options, Opcode::Supported, b"\0\0").await;
         let startup = server.next().await;
         assert_eq!(startup.header.version, 5);
-        // What follows in the same bytes is in segments already.
-        let name = b"\0\x01a";
-        server.answer(&startup, Opcode::Authenticate, name).await;
+        server.answer(&startup, Opcode::Authenticate, b"\0\x01a").await;
         server.start_segments(false);
         let proof = server.next().await;
         assert_eq!(proof.header.opcode(), Some(Opcode::AuthResponse));
