@@ -130,8 +130,9 @@ struct Server {
 
 impl Server {
     fn start() -> Self {
-        let mut child =
-            Command::new(std::env::current_exe().unwrap()).arg("serve").stdout(Stdio::piped()).spawn().unwrap();
+        let mut serve = Command::new(std::env::current_exe().unwrap());
+        serve.arg("serve").stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = serve.spawn().unwrap();
         let mut address = String::new();
         let output = child.stdout.take().unwrap();
         BufReader::new(output).read_line(&mut address).unwrap();

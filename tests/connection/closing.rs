@@ -1,7 +1,9 @@
 //! How a connection is closed by its owner.
 
+use std::time::Duration;
+
 use messina::connection::{Connection, Limits, Reason, Reply, TrySendError};
-use messina::protocol::ProtocolVersion;
+use messina::protocol::{Opcode, ProtocolVersion};
 use tokio::time::Instant;
 
 use crate::support::{PIPE, SECOND, connect, connect_with, open, query};
@@ -71,9 +73,9 @@ async fn without_a_driver() {
     let reply = send(opening.handle(), "a");
     let closed = opening.handle().close(SECOND).await;
     assert_eq!(closed.cut, 1);
-    reply.await.unwrap_err();
     let error = opening.run(std::future::pending::<()>()).await.unwrap_err();
     assert!(matches!(error.reason(), Reason::Closed), "{error}");
+    reply.await.unwrap_err();
 }
 
 /// design 4.1: an earlier limit wins, a later one changes nothing.
@@ -86,6 +88,30 @@ async fn two_limits() {
     let (first, second) = tokio::join!(first, second);
     assert_eq!((first.cut, second.cut), (1, 1));
     assert_eq!(begin.elapsed(), 2 * SECOND);
+
+    let (connection, _server) = connect();
+    let _reply = send(&connection, "a");
+    let begin = Instant::now();
+    drop(connection.close(2 * SECOND));
+    connection.close(9 * SECOND).await;
+    assert_eq!(begin.elapsed(), 2 * SECOND, "also when nobody waits for the first");
+}
+
+/// design 4.1: a close ends with the last answer, also one that takes the driver several reads.
+#[tokio::test(start_paused = true)]
+async fn a_long_last_answer() {
+    let (connection, mut server) = connect();
+    let reply = send(&connection, "a");
+    let close = connection.close(10 * SECOND);
+    let far = async {
+        let request = server.next().await;
+        let long = vec![0; 50_000];
+        server.answer(&request, Opcode::Result, &long).await;
+    };
+    let begin = Instant::now();
+    let (closed, answer, ()) = tokio::join!(close, reply, far);
+    answer.unwrap();
+    assert_eq!((closed.cut, begin.elapsed()), (0, Duration::ZERO));
 }
 
 /// design 4.1: whoever waits for room is told of a close at once, before the connection ends.
@@ -99,7 +125,7 @@ async fn who_waits_for_room_is_told_at_once() {
     let (error, _closed) = tokio::join!(
         async {
             let error = room.await.unwrap_err();
-            assert_eq!(begin.elapsed(), std::time::Duration::ZERO);
+            assert_eq!(begin.elapsed(), Duration::ZERO);
             error
         },
         async { connection.close(3 * SECOND).await }

@@ -1,9 +1,9 @@
 //! Requests that are given up while their answers are due.
 
 use messina::connection::{Connection, Limits, Reason, Reply, TrySendError};
-use messina::protocol::Envelope;
+use messina::protocol::{Envelope, Opcode};
 
-use crate::support::{Server, connect, connect_with, query, text};
+use crate::support::{SECOND, Server, connect, connect_with, query, text};
 
 fn send(connection: &Connection, text: &str) -> Reply {
     connection.try_send(&query(text)).unwrap()
@@ -66,6 +66,23 @@ async fn an_orphan_takes_room() {
     server.echo(&requests[0]).await;
     let mut waiting = connection.clone();
     std::future::poll_fn(|cx| waiting.poll_room(cx)).await.unwrap();
+}
+
+/// design 4.1: whoever waits for room is woken by the answer to an orphan, also a long one.
+#[tokio::test(start_paused = true)]
+async fn the_answer_to_an_orphan_gives_room() {
+    let (connection, mut server) = connect_with(Limits::default().with_requests(2, 1).unwrap());
+    drop(send(&connection, "a"));
+    let _second = send(&connection, "b");
+    let requests = received(&mut server, 2).await;
+    let mut waiting = connection.clone();
+    let room = std::future::poll_fn(|cx| waiting.poll_room(cx));
+    let long = vec![0; 50_000];
+    let answer = server.answer(&requests[0], Opcode::Result, &long);
+    let begin = tokio::time::Instant::now();
+    let (room, ()) = tokio::time::timeout(SECOND, async { tokio::join!(room, answer) }).await.unwrap();
+    assert_eq!(begin.elapsed(), std::time::Duration::ZERO, "woken, not polled by chance");
+    room.unwrap();
 }
 
 /// design 4.1: too many orphans retire the connection: no new requests, those in flight finish, then it closes.

@@ -108,6 +108,27 @@ async fn first_come_first_served() {
     assert_ready_ok!(handles[1].poll_ready());
 }
 
+/// design 4.1: each freed stream wakes one more of the line, whether the ones before have come for theirs or not.
+#[tokio::test(start_paused = true)]
+async fn each_freed_stream_wakes_one_more() {
+    let (connection, mut server) = room_for(2);
+    let [first, second] = [send(&connection, "a"), send(&connection, "b")];
+    let mut handles = [0; 3].map(|_| handle(&connection));
+    for waiting in &mut handles {
+        assert_pending!(waiting.poll_ready());
+    }
+    for _ in 0..2 {
+        let request = server.next().await;
+        server.echo(&request).await;
+    }
+    first.await.unwrap();
+    // An answer that nobody takes frees its stream as well.
+    drop(second);
+    assert_eq!(handles.each_ref().map(|handle| handle.is_woken()), [true, true, false]);
+    assert_ready_ok!(handles[1].poll_ready(), "there is room for both");
+    assert_ready_ok!(handles[0].poll_ready());
+}
+
 /// design 4.1: a handle that stops waiting passes its place on.
 #[tokio::test(start_paused = true)]
 async fn who_leaves_the_line_holds_nobody_up() {
