@@ -20,9 +20,13 @@ pub mod testkit;
 
 #[doc(inline)]
 pub use self::{
+    config::{HostIdCheck, PlainText, TlsSettings},
     error::Error,
-    session::{Page, Prepared, Request, ResultSet, RowStream, Session, Statement},
+    protocol::{Compression, ProtocolVersion},
+    session::{Page, Prepared, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},
 };
+/// The connect layers that a session is made of.
+pub use messina_layers as layers;
 /// A type that may be read from a row; add `#[scylla(crate = messina)]`.
 pub use scylla_cql_core::DeserializeRow;
 /// A type that may be read from a value, such as a user-defined type; add `#[scylla(crate = messina)]`.
@@ -40,8 +44,6 @@ pub use scylla_cql_core::serialize;
 /// CQL values that Rust has no type for, and rows whose types are not known beforehand.
 pub use scylla_cql_core::value;
 // What the derive macros name.
-/// The connect layers that a session is made of.
-pub use messina_layers as layers;
 #[doc(hidden)]
 pub use scylla_cql_core::_macro_internal;
 

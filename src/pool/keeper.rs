@@ -2,7 +2,7 @@
 
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
-use messina_layers::{Backoff, ConnectError, HostAddr, Pinned};
+use messina_layers::{Backoff, Class, ConnectError, HostAddr, Pinned};
 use tokio::task::JoinHandle;
 use tower::ServiceExt;
 use uuid::Uuid;
@@ -107,9 +107,36 @@ async fn keep(opener: Opener, nodes: Nodes, node: Arc<Node>, way: Option<Way>) {
                 tracing::debug!(host_id = %node.host_id(), %error, "connection lost");
                 node.disconnected();
             }
-            Err(error) => node.failed(error),
+            Err(error) => {
+                let forced_down = tell(&node, &error);
+                node.failed(error);
+                if forced_down {
+                    nodes.tell();
+                    tokio::time::sleep(BACKOFF.1).await;
+                    continue;
+                }
+            }
         }
         nodes.tell();
         tokio::time::sleep(backoff.next_delay()).await;
+    }
+}
+
+/// Says what an operator has to know of a failed connect; answers whether the node is down until that changes.
+///
+/// A server of another cluster or version will not be another one in a second, yet an address may get its node
+/// back: such a node is asked again at the longest delay, not never.
+fn tell(node: &Node, error: &ConnectError) -> bool {
+    let host_id = node.host_id();
+    match error.class() {
+        Class::Terminal | Class::ForcesDown => {
+            tracing::warn!(%host_id, "the node is forced down and asked again in {:?}: {}", BACKOFF.1, error.report());
+            true
+        }
+        Class::Auth => {
+            tracing::warn!(%host_id, "the node refused the login; it is tried again: {}", error.report());
+            false
+        }
+        _ => false,
     }
 }

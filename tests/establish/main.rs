@@ -15,6 +15,7 @@ mod matrix;
 mod messages;
 mod nodes;
 mod overlap;
+mod reactions;
 mod register;
 mod resolving;
 mod rounds;
