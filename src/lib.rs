@@ -2,14 +2,12 @@
 
 // From the left to the right: each module imports only from those above it.
 pub mod error;
-pub mod metrics;
 #[doc(hidden)]
 pub mod protocol;
 #[doc(hidden)]
 pub mod connection;
 pub mod endpoint;
 pub mod topology;
-pub mod policy;
 pub mod config;
 pub mod establish;
 mod control;

@@ -1,1 +1,0 @@
-//! Metric names as documented constants, and their handles.

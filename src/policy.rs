@@ -1,1 +1,0 @@
-//! Pure decisions: balancing, retry, reconnection.
