@@ -13,6 +13,9 @@ pub mod establish;
 mod control;
 mod pool;
 pub mod session;
+// Beside the line: imports nothing of CQL, and nothing imports it.
+#[cfg(feature = "alternator")]
+pub mod alternator;
 #[cfg(feature = "testkit")]
 pub mod testkit;
 

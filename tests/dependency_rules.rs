@@ -22,6 +22,9 @@ const LINE: [&str; 12] = [
     "session",
 ];
 
+/// What the Alternator client may import; the layers are a crate of their own.
+const ALTERNATOR: [&str; 5] = ["alternator", "error", "metrics", "endpoint", "config"];
+
 fn sources(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {
         let path = entry.unwrap().path();
@@ -101,6 +104,33 @@ fn modules_import_only_from_their_left() {
             }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// design 2: the Alternator client imports nothing of the CQL side, and nothing imports it.
+#[test]
+fn alternator_stands_beside_the_line() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut files = Vec::new();
+    sources(&root, &mut files);
+    let mut seen = 0;
+    let mut wrong = Vec::new();
+    for path in files {
+        let module = module_of(&root, &path);
+        let own = module == "alternator";
+        seen += usize::from(own);
+        let text = fs::read_to_string(&path).unwrap();
+        for import in imports(&text) {
+            let allowed = if own { ALTERNATOR.contains(&import.as_str()) } else { import != "alternator" };
+            if !allowed {
+                wrong.push(format!("{} imports crate::{import}", path.strip_prefix(&root).unwrap().display()));
+            }
+        }
+        if own && text.contains("scylla_cql_core") {
+            wrong.push(format!("{} names the CQL crate", path.strip_prefix(&root).unwrap().display()));
+        }
+    }
+    assert!(seen > 5, "its sources were found");
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 

@@ -1,0 +1,14 @@
+//! The Alternator client: live nodes of ScyllaDB's DynamoDB API, chosen anew for every request.
+//!
+//! What stands here decides and never does IO: time, randomness and answers are passed in, and what to do next
+//! comes out.
+//!
+//! | module | takes | gives |
+//! | --- | --- | --- |
+//! | [`node`] | an URL, or a host of a list | [`Node`](node::Node): compared by its canonical endpoint |
+//! | [`nodes`] | nodes in any order | [`NodeList`](nodes::NodeList): each once, in canonical order |
+//! | [`plan`] | a list, a seed or none, what is known of each node | [`QueryPlan`](plan::QueryPlan): the node of each attempt |
+
+pub mod node;
+pub mod nodes;
+pub mod plan;

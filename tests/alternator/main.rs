@@ -1,0 +1,9 @@
+//! The core of the Alternator client: its decisions, without HTTP.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod generator;
+mod node;
+mod plan;
+mod plan_cost;
+mod plan_vectors;
+mod support;
