@@ -181,9 +181,10 @@ pub(crate) fn command(tools: &Tools, jars: &Path, directory: &Path) -> Result<Co
         java.args(packages.iter().map(|package| format!("{option}={package}=ALL-UNNAMED")));
     }
     java.arg(format!("-javaagent:{}", jars::find(jars, "jamm")?.display()));
-    java.arg(format!("-Dcassandra.config=file://{}/cassandra.yaml", conf.display()));
+    let url = format!("file://{}", conf.display()).replace(' ', "%20");
+    java.arg(format!("-Dcassandra.config={url}/cassandra.yaml"));
     java.arg(format!("-Dcassandra.storagedir={}", directory.display()));
-    java.arg(format!("-Dlogback.configurationFile=file://{}/logback.xml", conf.display()));
+    java.arg(format!("-Dlogback.configurationFile={url}/logback.xml"));
     java.arg("-cp").arg(format!("{}:{}/*", conf.display(), jars.display()));
     java.arg("org.apache.cassandra.service.CassandraDaemon");
     Ok(java)

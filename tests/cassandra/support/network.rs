@@ -15,8 +15,14 @@ pub(crate) struct Ports {
 
 /// Below the range that systems take for outgoing connections.
 static PORTS: LazyLock<Ports> = LazyLock::new(|| {
-    let native = 12_000 + u16::try_from(random() % 9_000).unwrap_or_default();
-    Ports { native, storage: native + 9_000 }
+    let pick = || {
+        let native = 12_000 + u16::try_from(random() % 9_000).unwrap_or_default();
+        Ports { native, storage: native + 9_000 }
+    };
+    let free = |port| TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).is_ok();
+    // Somebody may hold a port on every address.
+    let found = (0..50).map(|_| pick()).find(|ports| free(ports.native) && free(ports.storage));
+    found.unwrap_or_else(pick)
 });
 
 /// 254 addresses of one cluster, `127.a.b.1` and on.

@@ -1,5 +1,6 @@
 //! A process that never outlives the run, whatever ends it.
 
+#[cfg(unix)]
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -44,7 +45,9 @@ impl Process {
         let mut shell = Command::new("sh");
         shell.args(["-c", WATCHED, "sh"]).arg(run).arg(command.get_program()).args(command.get_args());
         // A group of its own: an interrupt from the terminal reaches the run alone, which then ends its nodes.
-        shell.process_group(0).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        #[cfg(unix)]
+        shell.process_group(0);
+        shell.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut shell = shell.spawn().map_err(|error| format!("sh: {error}"))?;
         let pipe = shell.stdin.take();
         let output = shell.stdout.take().ok_or("sh has no output")?;
