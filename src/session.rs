@@ -25,6 +25,7 @@ mod page;
 mod paging_state;
 mod predicates;
 mod prepared;
+mod recovery;
 mod request;
 mod result_set;
 mod room;
@@ -33,6 +34,7 @@ mod rows_error;
 mod run;
 mod service;
 mod statement;
+mod trying;
 
 use std::{
     fmt,
@@ -41,6 +43,8 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
 };
+
+use uuid::Uuid;
 
 pub use self::{
     any_statement::AnyStatement,
@@ -61,7 +65,12 @@ pub use crate::protocol::{
     Payload,
     response::{ErrorDetail, ResultMetadata, SchemaChange, ServerError},
 };
-use crate::{config::Config, control::Control, pool::Nodes};
+use crate::{
+    config::Config,
+    connection::Connection,
+    control::Control,
+    pool::{Node, Nodes},
+};
 
 /// A connected client; cheap to clone, and all clones are the same session.
 #[derive(Clone)]
@@ -85,8 +94,21 @@ impl Session {
     }
 
     pub(crate) fn assemble(config: Arc<Config>, nodes: Nodes, control: Control) -> Self {
+        Self::new(config, nodes, Some(control))
+    }
+
+    /// A session over connections that were made elsewhere and are never made again; for measurements.
+    #[doc(hidden)]
+    pub fn over_connections(config: Config, connections: impl IntoIterator<Item = (Uuid, Connection)>) -> Self {
+        let nodes = Nodes::default();
+        let node = |(host_id, connection): (Uuid, Connection)| Arc::new(Node::over_connection(host_id, connection));
+        nodes.replace(connections.into_iter().map(node).collect());
+        Self::new(Arc::new(config), nodes, None)
+    }
+
+    fn new(config: Arc<Config>, nodes: Nodes, control: Option<Control>) -> Self {
         let cache = cache::Cache::default();
-        let inner = Inner { config, nodes, cache, closed: AtomicBool::new(false), control: Mutex::new(Some(control)) };
+        let inner = Inner { config, nodes, cache, closed: AtomicBool::new(false), control: Mutex::new(control) };
         Self { inner: Arc::new(inner) }
     }
 

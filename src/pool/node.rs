@@ -35,6 +35,13 @@ impl Node {
         }
     }
 
+    /// A node whose one connection was made elsewhere.
+    pub(crate) fn over_connection(host_id: Uuid, connection: Connection) -> Self {
+        let node = Self::new(host_id, connection.peer());
+        node.connected(connection);
+        node
+    }
+
     pub(crate) fn host_id(&self) -> Uuid {
         self.host_id
     }
@@ -47,6 +54,11 @@ impl Node {
     /// The connection, while there is one that takes requests.
     pub(crate) fn connection(&self) -> Option<Arc<Connection>> {
         self.connection.load_full().filter(|connection| connection.error().is_none())
+    }
+
+    /// Requests on its connection, be that ending; `None` without one. Takes no lock.
+    pub(super) fn load(&self) -> Option<usize> {
+        self.connection.load().as_ref().map(|connection| connection.in_flight())
     }
 
     /// Why the last connect failed, while there is no connection.

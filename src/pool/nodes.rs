@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use uuid::Uuid;
 
 use super::Node;
+use crate::connection::Connection;
 
 /// The nodes of the cluster; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -55,27 +56,34 @@ impl Nodes {
         }
     }
 
-    /// The lesser loaded of two connected nodes that are not among `tried`.
-    pub(crate) fn pick(&self, tried: &[Uuid]) -> Option<Arc<Node>> {
+    /// The lesser loaded of two connected nodes that are not among `tried`, with its connection.
+    pub(crate) fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
+        let count = nodes.len();
         let start = self.shared.turn.fetch_add(1, Ordering::Relaxed);
         let mut best: Option<(usize, &Arc<Node>)> = None;
-        let mut seen = 0;
-        for i in 0..nodes.len() {
-            let node = &nodes[(start.wrapping_add(i)) % nodes.len()];
+        for i in 0..count {
+            let node = &nodes[start.wrapping_add(i) % count];
             if tried.contains(&node.host_id()) {
                 continue;
             }
-            let Some(connection) = node.connection() else { continue };
-            let load = connection.in_flight();
+            let Some(load) = node.load() else { continue };
+            let second = best.is_some();
             if best.is_none_or(|(least, _)| load < least) {
                 best = Some((load, node));
             }
-            seen += 1;
-            if seen == 2 {
+            if second {
                 break;
             }
         }
-        best.map(|(_, node)| Arc::clone(node))
+        let (_, best) = best?;
+        match best.connection() {
+            Some(connection) => Some((Arc::clone(best), connection)),
+            // It ended a moment ago, and its node has not been told: any other will do.
+            None => nodes.iter().find_map(|node| {
+                let fresh = !tried.contains(&node.host_id());
+                Some((Arc::clone(node), node.connection().filter(|_| fresh)?))
+            }),
+        }
     }
 }

@@ -1,7 +1,6 @@
 //! From a statement and values to a result.
 
 use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 
 use scylla_cql_core::serialize::row::SerializeRow;
@@ -9,22 +8,10 @@ use tokio::time::timeout_at;
 
 use super::any_statement::Repr;
 use super::request::Bound;
-use super::run::Deadline;
+use super::run::{Boxed, Deadline, Owned, Running};
 use super::statement::is_use;
 use super::{AnyStatement, Inner, Prepared, Request, ResultSet, Session, Statement};
 use crate::error::{Error, Kind};
-use crate::protocol::response::{Response, ResultResponse};
-
-/// How a request begins.
-enum Start<'a> {
-    /// With everything at hand.
-    Bound(Result<Bound, Error>),
-    /// With a statement that is to be prepared first.
-    Prepare(Box<Statement>, Later<'a>),
-}
-
-/// Values that wait for their statement.
-type Later<'a> = Box<dyn FnOnce(&Prepared) -> Result<Bound, Error> + Send + 'a>;
 
 impl Session {
     /// Executes a statement: text, a [`Statement`], or a [`Prepared`].
@@ -45,26 +32,7 @@ impl Session {
         statement: impl Into<AnyStatement<'a>>,
         values: impl SerializeRow + Send + 'a,
     ) -> impl Future<Output = Result<ResultSet, Error>> + Send + 'a {
-        let start = self.inner.start(statement.into(), values);
-        async move {
-            let (bound, deadline) = match start {
-                Start::Bound(bound) => {
-                    let bound = bound?;
-                    let timeout = bound.options().timeout;
-                    (bound, self.inner.deadline(timeout))
-                }
-                Start::Prepare(statement, later) => {
-                    Box::pin(async move {
-                        let deadline = self.inner.deadline(statement.options.timeout);
-                        let prepared = self.inner.prepared(&statement, deadline).await?;
-                        Ok::<_, Error>((later(&prepared.with_options(statement.options))?, deadline))
-                    })
-                    .await?
-                }
-            };
-            let done = self.inner.run(&bound, None, None, deadline).await?;
-            Ok(ResultSet::new(&self.inner, done, || Arc::new(bound)))
-        }
+        self.inner.start(statement.into(), values)
     }
 
     /// Executes a request that was bound before; it may be executed again and again.
@@ -73,10 +41,8 @@ impl Session {
     /// As [`execute`](Self::execute).
     pub async fn execute_request(&self, request: &Request) -> Result<ResultSet, Error> {
         let bound = request.bound();
-        let deadline = self.inner.deadline(bound.options().timeout);
         check_text(bound.sent_text())?;
-        let done = self.inner.run(bound, None, None, deadline).await?;
-        Ok(ResultSet::new(&self.inner, done, || Arc::clone(bound)))
+        Running::new(&self.inner, Owned::Shared(Arc::clone(bound)), None).await
     }
 
     /// Prepares a statement; its options become those of the prepared statement.
@@ -96,27 +62,49 @@ impl Session {
 }
 
 impl Inner {
-    fn start<'a, V: SerializeRow + Send + 'a>(&self, statement: AnyStatement<'a>, values: V) -> Start<'a> {
+    fn start<'a, V: SerializeRow + Send + 'a>(
+        self: &'a Arc<Self>,
+        statement: AnyStatement<'a>,
+        values: V,
+    ) -> Running<'a> {
         let statement = match statement.0 {
-            Repr::Prepared(prepared) => return Start::Bound(prepared.bound(&values)),
+            Repr::Prepared(prepared) => return self.start_prepared(prepared, &values),
             // Known text is known to be no `USE`.
             Repr::Text(text) => match self.cache.get(&text, None).filter(|_| !values.is_empty()) {
-                Some(prepared) => return Start::Bound(prepared.bound(&values)),
+                Some(prepared) => return self.start_prepared(prepared, &values),
                 None => Statement::new(text),
             },
             Repr::Statement(statement) => statement.into_owned(),
         };
         if let Err(error) = check_text(Some(&statement.text)) {
-            return Start::Bound(Err(error));
+            return Running::failed(self, error);
         }
         if values.is_empty() {
-            return Start::Bound(Ok(Bound::text(Arc::new(statement))));
+            return Running::new(self, Owned::Alone(Bound::text(Arc::new(statement))), None);
         }
-        Start::Prepare(Box::new(statement), Box::new(move |prepared| prepared.bound(&values)))
+        Running::boxed(self, Box::pin(self.prepare_and_run(statement, values)))
+    }
+
+    fn start_prepared(self: &Arc<Self>, prepared: Prepared, values: &impl SerializeRow) -> Running<'_> {
+        match prepared.bound(values) {
+            Ok(bound) => Running::new(self, Owned::Alone(bound), None),
+            Err(error) => Running::failed(self, error),
+        }
+    }
+
+    async fn prepare_and_run(
+        self: &Arc<Self>,
+        statement: Statement,
+        values: impl SerializeRow + Send,
+    ) -> Result<ResultSet, Error> {
+        let deadline = self.deadline(statement.options.timeout);
+        let prepared = self.prepared(&statement, deadline).await?;
+        let bound = prepared.with_options(statement.options).bound(&values)?;
+        Running::new(self, Owned::Alone(bound), Some(deadline)).await
     }
 
     /// The statement from the cache, or prepared now.
-    async fn prepared(&self, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
+    async fn prepared(self: &Arc<Self>, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
         let slot = self.cache.slot(&statement.text, statement.keyspace.as_ref());
         let prepared = slot.prepared.get_or_try_init(|| self.prepare(statement, deadline));
         let result = match timeout_at(deadline.at(), prepared).await {
@@ -131,18 +119,18 @@ impl Inner {
         result
     }
 
-    async fn prepare(&self, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
+    async fn prepare(self: &Arc<Self>, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
         let (text, keyspace) = (Arc::clone(&statement.text), statement.keyspace.clone());
         let mut asked = Statement { text: Arc::clone(&text), keyspace: keyspace.clone(), options: Default::default() };
         asked.options.payload.clone_from(&statement.options.payload);
-        let done = self.run(&Bound::prepare(Arc::new(asked)), None, None, deadline).await?;
-        match done.answer.response {
-            Response::Result(ResultResponse::Prepared(answer)) => {
-                Ok(Prepared::new(text, keyspace, Default::default(), *answer))
-            }
-            _ => Err(Error::new(
+        let bound = Owned::Alone(Bound::prepare(Arc::new(asked)));
+        let result = Running::new(self, bound, Some(deadline)).await?;
+        let served_by = result.served_by();
+        match result.into_page().into_prepared() {
+            Some(answer) => Ok(Prepared::new(text, keyspace, Default::default(), answer)),
+            None => Err(Error::new(
                 Kind::Protocol,
-                format!("{} answered a request to prepare with something else", done.served_by),
+                format!("{served_by} answered a request to prepare with something else"),
             )),
         }
     }
@@ -160,11 +148,9 @@ fn check_text(text: Option<&str>) -> Result<(), Error> {
     }
 }
 
-/// The request boxed, so that the type of its future can be named.
-pub(super) type Executing = Pin<Box<dyn Future<Output = Result<ResultSet, Error>> + Send>>;
-
 impl Session {
-    pub(super) fn executing(&self, request: Request) -> Executing {
+    /// The request as a future of its own.
+    pub(super) fn executing(&self, request: Request) -> Boxed<'static> {
         let session = self.clone();
         Box::pin(async move { session.execute_request(&request).await })
     }

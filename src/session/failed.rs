@@ -2,37 +2,47 @@
 
 use std::fmt::Write;
 use std::sync::Arc;
-use std::time::Duration;
 
 use thiserror::Error as ThisError;
 
 use super::Inner;
-use super::run::Run;
-use crate::error::{ContactPointFailed, Error, Kind};
+use super::failure::{Cause, Failure};
+use super::recovery::Recovery;
+use super::run::Deadline;
+use super::trying::Trying;
+use crate::error::{ContactPointFailed, Error, Kind, Try};
 
 /// A try that was cut.
 #[derive(Clone, Debug, ThisError)]
 #[error("no answer")]
 struct NoAnswer;
 
-impl Run<'_> {
-    /// The time is up.
-    pub(super) fn timed_out(&mut self, limit: Duration) -> Error {
-        let message = match self.now.take() {
-            Some(now) => {
-                self.note(&now, Arc::new(NoAnswer));
-                format!("no answer within {limit:?}")
-            }
-            None => format!("no connection had room for the request within {limit:?}"),
-        };
-        Error::new(Kind::Timeout, message).with_tries(std::mem::take(&mut self.tries))
+impl Trying {
+    /// This try as one that failed.
+    pub(super) fn failed(&self, failure: Failure) -> Try {
+        self.as_try(failure.into_cause())
     }
 
-    /// There is nobody to send to, and nothing was tried.
-    pub(super) fn no_connection(&mut self) -> Error {
-        self.session.no_connection().with_tries(std::mem::take(&mut self.tries))
+    fn as_try(&self, cause: Cause) -> Try {
+        Try::new(self.node.host_id(), self.connection.peer(), self.since.elapsed(), cause)
     }
+}
 
+/// The time is up, perhaps in the middle of a try.
+#[cold]
+pub(super) fn timed_out(mut tries: Vec<Try>, now: Option<&Trying>, deadline: Deadline) -> Error {
+    let limit = deadline.limit();
+    let message = match now {
+        Some(now) => {
+            tries.push(now.as_try(Arc::new(NoAnswer)));
+            format!("no answer within {limit:?}")
+        }
+        None => format!("no connection had room for the request within {limit:?}"),
+    };
+    Error::new(Kind::Timeout, message).with_tries(tries)
+}
+
+impl Recovery<'_> {
     /// The last failure allows no more tries, or there is nobody left to try.
     pub(super) fn gave_up(&mut self, kind: Kind, idempotent: bool) -> Error {
         let tries = std::mem::take(&mut self.tries);

@@ -14,9 +14,8 @@ use uuid::Uuid;
 
 use super::PagingState;
 use super::rows_error::RowsError;
-use super::run::Done;
 use crate::error::Error;
-use crate::protocol::response::{Response, ResultResponse, Rows, SchemaChange};
+use crate::protocol::response::{self, ResultResponse, Rows, SchemaChange};
 use crate::protocol::{Payload, ProtocolVersion};
 
 /// The node that answered.
@@ -50,6 +49,8 @@ enum Content {
     Nothing,
     Rows(Rows),
     SchemaChange(Box<SchemaChange>),
+    /// The answer to PREPARE, which only the session asks for.
+    Prepared(Box<response::Prepared>),
 }
 
 #[derive(Clone, Debug)]
@@ -60,21 +61,26 @@ struct Extras {
 }
 
 impl Page {
-    pub(super) fn new(done: Done) -> Self {
-        let answer = done.answer;
-        let content = match answer.response {
-            Response::Result(ResultResponse::Rows(rows)) => Content::Rows(rows),
-            Response::Result(ResultResponse::SchemaChange(change)) => Content::SchemaChange(Box::new(change)),
-            _ => Content::Nothing,
+    #[inline]
+    pub(super) fn new(result: ResultResponse, served_by: ServedBy, version: ProtocolVersion) -> Self {
+        let content = match result {
+            ResultResponse::Rows(rows) => Content::Rows(rows),
+            ResultResponse::Prepared(prepared) => Content::Prepared(prepared),
+            ResultResponse::SchemaChange(change) => Content::SchemaChange(Box::new(change)),
+            ResultResponse::Void | ResultResponse::SetKeyspace(_) => Content::Nothing,
         };
-        let plain = answer.tracing_id.is_none() && answer.warnings.is_empty() && answer.payload.is_empty();
-        let extras = (!plain).then(|| {
-            for warning in &answer.warnings {
-                tracing::warn!(addr = %done.served_by.addr, warning, "the server warns");
+        Self { content, served_by, version, extras: None }
+    }
+
+    #[inline]
+    pub(super) fn with_extras(mut self, tracing_id: Option<Uuid>, warnings: Vec<String>, payload: Payload) -> Self {
+        if tracing_id.is_some() || !warnings.is_empty() || !payload.is_empty() {
+            for warning in &warnings {
+                tracing::warn!(addr = %self.served_by.addr, warning, "the server warns");
             }
-            Box::new(Extras { tracing_id: answer.tracing_id, warnings: answer.warnings, payload: answer.payload })
-        });
-        Self { content, served_by: done.served_by, version: done.version, extras }
+            self.extras = Some(Box::new(Extras { tracing_id, warnings, payload }));
+        }
+        self
     }
 
     /// The rows of this page, which may borrow from it; further pages are not looked at.
@@ -165,6 +171,13 @@ impl Page {
         match &self.content {
             Content::Rows(rows) => Ok(rows),
             _ => Err(RowsError::NotRows),
+        }
+    }
+
+    pub(super) fn into_prepared(self) -> Option<response::Prepared> {
+        match self.content {
+            Content::Prepared(prepared) => Some(*prepared),
+            _ => None,
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::options::{Options, option_setters};
 use super::prepared::Known;
+use super::result_set::Rest;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
 use crate::protocol::request::{Execute, Prepare, Query, QueryParams, Request as Message, RequestError, WithExtras};
@@ -97,6 +98,11 @@ impl Bound {
             What::Prepared(prepared) => Some(prepared),
             What::Text(_) | What::Prepare(_) => None,
         }
+    }
+
+    /// The page to begin at: after a page that came, or where the user said.
+    pub(super) fn from<'a>(&'a self, after: Option<&'a Rest>) -> Option<&'a PagingState> {
+        after.map(|after| &after.state).or(self.options().paging_state.as_ref())
     }
 
     /// Whether it does no harm to execute this twice; a further page is only read.

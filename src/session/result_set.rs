@@ -10,7 +10,7 @@ use super::page::{Page, ServedBy};
 use super::request::Bound;
 use super::row_stream::RowStream;
 use super::rows_error::RowsError;
-use super::run::Done;
+use super::run::{Owned, Running};
 use super::{Inner, PagingState};
 use crate::error::Error;
 use crate::pool::Node;
@@ -42,19 +42,24 @@ pub struct ResultSet {
 /// The way to the page that follows.
 #[derive(Debug)]
 pub(super) struct Rest {
-    session: Arc<Inner>,
-    bound: Arc<Bound>,
-    node: Arc<Node>,
-    state: PagingState,
+    pub(super) session: Arc<Inner>,
+    pub(super) bound: Arc<Bound>,
+    pub(super) node: Arc<Node>,
+    pub(super) state: PagingState,
 }
 
 impl ResultSet {
-    pub(super) fn new(session: &Arc<Inner>, done: Done, bound: impl FnOnce() -> Arc<Bound>) -> Self {
-        let node = Arc::clone(&done.node);
-        let page = Page::new(done);
-        let rest = page
-            .paging_state()
-            .map(|state| Box::new(Rest { session: Arc::clone(session), bound: bound(), node, state }));
+    #[inline]
+    pub(super) fn new(
+        session: &Arc<Inner>,
+        page: Page,
+        node: &Arc<Node>,
+        bound: impl FnOnce() -> Option<Owned>,
+    ) -> Self {
+        let rest = page.paging_state().and_then(|state| {
+            let bound = bound()?.into_shared();
+            Some(Box::new(Rest { session: Arc::clone(session), bound, node: Arc::clone(node), state }))
+        });
         Self { page, rest }
     }
 
@@ -196,10 +201,7 @@ impl ResultSet {
 impl Rest {
     /// Fetches the page, from the node that gave the last one if it is still there.
     pub(super) async fn fetch(self: Box<Self>, after_empty: bool) -> Result<ResultSet, Error> {
-        let deadline = self.session.deadline(self.bound.options().timeout);
-        let done = self.session.run(&self.bound, Some(&self.state), Some(&self.node), deadline).await?;
-        let bound = Arc::clone(&self.bound);
-        let result = ResultSet::new(&self.session, done, || bound);
+        let result = Running::page(&self).await?;
         if after_empty && result.page.is_empty() && result.rest.as_ref().is_some_and(|rest| rest.state == self.state) {
             return Err(RowsError::EndlessPages.into());
         }

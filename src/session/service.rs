@@ -7,7 +7,7 @@ use std::task::{Context, Poll};
 
 use tower_service::Service;
 
-use super::execute::Executing;
+use super::run::Boxed;
 use super::{Request, ResultSet, Session};
 use crate::error::Error;
 
@@ -28,7 +28,7 @@ impl Service<Request> for Session {
 
 /// A request that runs; dropping it gives the request up.
 pub struct RequestFuture {
-    inner: Executing,
+    inner: Boxed<'static>,
 }
 
 impl Future for RequestFuture {

@@ -1,0 +1,97 @@
+//! One try: a request on one connection, and its answer.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll, ready};
+
+use tokio::time::Instant;
+use tower_service::Service;
+
+use super::failure::{Failure, Refused};
+use super::page::{Page, ServedBy};
+use super::prepared::Known;
+use super::request::Bound;
+use super::{Inner, PagingState};
+use crate::connection::{Connection, Reply};
+use crate::pool::Node;
+use crate::protocol::response::{Answer, Response, ResultResponse, parse};
+use crate::protocol::{Dialect, Envelope};
+
+/// One try: made, then sent, then answered.
+pub(super) struct Trying {
+    pub(super) node: Arc<Node>,
+    pub(super) connection: Arc<Connection>,
+    pub(super) since: Instant,
+    reply: Option<Reply>,
+    /// What was known of the results when it was sent.
+    known: Option<Arc<Known>>,
+}
+
+impl Trying {
+    pub(super) fn new(node: Arc<Node>, connection: Arc<Connection>, since: Instant) -> Self {
+        Self { node, connection, since, reply: None, known: None }
+    }
+
+    /// The same node and connection, with nothing sent.
+    pub(super) fn again(&self, since: Instant) -> Self {
+        Self::new(Arc::clone(&self.node), Arc::clone(&self.connection), since)
+    }
+
+    /// Sends the request, with the room that `held` has if it is given.
+    pub(super) fn send(
+        &mut self,
+        session: &Inner,
+        bound: &Bound,
+        from: Option<&PagingState>,
+        held: Option<Connection>,
+    ) -> Result<(), Failure> {
+        let dialect = self.connection.dialect();
+        if from.is_some_and(|from| !from.is_for(dialect.version)) {
+            return Err(Failure::Refused(Refused::PagingState(dialect.version)));
+        }
+        self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
+        let message = bound.message(self.known.as_deref(), from, dialect, &session.config);
+        self.reply = Some(match held {
+            None => self.connection.try_send(&message)?,
+            Some(mut handle) => handle.call(&message),
+        });
+        Ok(())
+    }
+
+    /// Waits for the answer to what was sent.
+    #[inline]
+    pub(super) fn poll_page(&mut self, cx: &mut Context<'_>, bound: &Bound) -> Poll<Result<Page, Failure>> {
+        let Some(reply) = &mut self.reply else { return Poll::Ready(Err(Failure::unexpected())) };
+        let envelope = ready!(Pin::new(reply).poll(cx))?;
+        let served_by = ServedBy { host_id: self.node.host_id(), addr: self.connection.peer() };
+        Poll::Ready(read(bound, envelope, self.connection.dialect(), self.known.as_ref(), served_by))
+    }
+}
+
+/// Reads an answer, and keeps what it says about the columns of a prepared statement.
+#[inline]
+fn read(
+    bound: &Bound,
+    envelope: Envelope,
+    dialect: Dialect,
+    known: Option<&Arc<Known>>,
+    served_by: ServedBy,
+) -> Result<Page, Failure> {
+    let Answer { response, tracing_id, warnings, payload } =
+        parse(envelope, dialect, known.map(|known| &known.metadata))?;
+    let result = match response {
+        Response::Result(result) => result,
+        Response::Error(error) => return Err(Failure::Server(Box::new(error))),
+        _ => return Err(Failure::unexpected()),
+    };
+    if let (ResultResponse::Rows(rows), Some(prepared), Some(known)) = (&result, bound.as_prepared(), known) {
+        let metadata = rows.metadata();
+        if let Some(id) = rows.new_metadata_id() {
+            prepared.shared().learn(Some(id.clone()), Arc::clone(metadata));
+        } else if !dialect.has_metadata_id() && !Arc::ptr_eq(metadata, &known.metadata) {
+            prepared.shared().learn(known.id.clone(), Arc::clone(metadata));
+        }
+    }
+    Ok(Page::new(result, served_by, dialect.version).with_extras(tracing_id, warnings, payload))
+}
