@@ -22,6 +22,7 @@ mod reply;
 mod request;
 mod shared;
 mod slots;
+mod state;
 mod writer;
 
 pub use crate::protocol::Compression;

@@ -10,13 +10,12 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 
-use super::Compression;
 use super::error::{ConnectionError, Delivery, Reason, ReplyError, TrySendError};
 use super::limits::Limits;
 use super::reply::Reply;
 use super::shared::Shared;
-use crate::protocol::Dialect;
 use crate::protocol::request::Request;
+use crate::protocol::{Compression, Dialect};
 
 /// A handle of a live connection; cheap to clone.
 ///

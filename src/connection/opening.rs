@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::Compression;
 use super::driver::Driver;
 use super::error::{ConnectionError, Delivery, ReplyError};
 use super::events::EventSink;
@@ -18,7 +17,7 @@ use super::handle::Connection;
 use super::limits::Limits;
 use super::shared::{Negotiated, Shared};
 use crate::protocol::request::Request;
-use crate::protocol::{Dialect, Envelope};
+use crate::protocol::{Compression, Dialect, Envelope};
 
 /// A connection that is not accepted yet.
 ///

@@ -7,6 +7,7 @@ mod compression;
 mod damage;
 mod delivery;
 mod events;
+mod flips;
 mod multiplexing;
 mod opening;
 mod orphans;
