@@ -51,7 +51,7 @@ pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
     let Seams { resolver, leaf, identity, connect, candidate } = seams;
     let attempt = match leaf {
         Leaf::Tcp => attempt(config, config.tcp.clone(), identity),
-        // What the application brings may neither hang nor take more down with it than its own dial.
+        // What the application brings may not hang.
         Leaf::Custom(connector) => attempt(config, Limited::new(connector, config.connect_timeout), identity),
         Leaf::Layered(layer) => {
             let connector = layer(seams::boxed_tcp(config.tcp.clone()));

@@ -1,6 +1,6 @@
 //! The check of settings: what comes out can be used, or the first thing that is wrong is told.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, Name, TcpConnector};
 
@@ -144,7 +144,7 @@ impl Draft {
     fn tls_from_files(&self) -> Result<Option<TlsSettings>, ConfigError> {
         use messina_layers::TlsConfig;
 
-        let read = |option: &str, path: &PathBuf| {
+        let read = |option: &str, path: &std::path::PathBuf| {
             std::fs::read(path).map_err(|error| {
                 ConfigError::new(option, path.display(), format!("a readable file in PEM form ({error})"))
             })
@@ -192,13 +192,16 @@ impl Draft {
 
     #[cfg(not(feature = "rustls"))]
     fn tls_from_files(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        match &self.tls_ca_file {
+        let files = [
+            ("advanced.tls.ca-file", &self.tls_ca_file),
+            ("advanced.tls.cert-file", &self.tls_cert_file),
+            ("advanced.tls.key-file", &self.tls_key_file),
+        ];
+        match files.into_iter().find_map(|(option, path)| Some((option, path.as_ref()?))) {
             None => Ok(None),
-            Some(path) => Err(ConfigError::new(
-                "advanced.tls.ca-file",
-                path.display(),
-                "nothing, since this build has no feature `rustls`",
-            )),
+            Some((option, path)) => {
+                Err(ConfigError::new(option, path.display(), "nothing, since this build has no feature `rustls`"))
+            }
         }
     }
 }

@@ -11,7 +11,6 @@ use std::{
 use messina_layers::{
     Candidate, Stage, TimedOut, Transport,
     error::{AttemptError, BoxError},
-    guard::Guarded,
 };
 use tokio::time::timeout;
 use tower::Service;
@@ -21,7 +20,7 @@ use super::{
     seams::{BoxConnector, BoxIo},
 };
 
-/// Ends a dial that takes too long or panics, as our own connector would: with an error of the tcp step.
+/// Ends a dial that takes too long, as our own connector would: with an error of the tcp step.
 #[derive(Clone, Debug)]
 pub(super) struct Limited {
     inner: BoxConnector,
@@ -49,7 +48,7 @@ impl Service<Candidate<Open>> for Limited {
         let mut ready = mem::replace(&mut self.inner, clone);
         let limit = self.limit;
         Box::pin(async move {
-            let dialled = timeout(limit, Guarded::call(|| ready.call(candidate))).await;
+            let dialled = timeout(limit, ready.call(candidate)).await;
             let dialled = dialled.unwrap_or_else(|_elapsed| Err(BoxError::from(TimedOut::new(limit))));
             dialled.map_err(|error| AttemptError::from_box(error, Stage::TCP))
         })
