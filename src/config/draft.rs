@@ -8,7 +8,7 @@ use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 use super::{Authenticator, HostIdCheck, TlsSettings, keys};
 use crate::{connection::Compression, endpoint::ContactPoint, error::ConfigError, protocol::ProtocolVersion};
 
-/// Settings as they are given; [`Draft::check`] makes a [`Config`] of them.
+/// Settings as they are given; [`Draft::check`] makes a [`Config`](super::Config) of them.
 ///
 /// Every field has the default that its comment names.
 #[derive(Clone, Debug)]
