@@ -8,7 +8,9 @@
 //! | [`node`] | an URL, or a host of a list | [`Node`](node::Node): compared by its canonical endpoint |
 //! | [`nodes`] | nodes in any order | [`NodeList`](nodes::NodeList): each once, in canonical order |
 //! | [`plan`] | a list, a seed or none, what is known of each node | [`QueryPlan`](plan::QueryPlan): the node of each attempt |
+//! | [`health`] | how attempts and probes ended | [`Book`](health::Book): who answers; [`Probes`](health::Probes): whom to probe |
 
 pub mod node;
 pub mod nodes;
 pub mod plan;
+pub mod health;

@@ -2,8 +2,10 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod generator;
+mod health;
 mod node;
 mod plan;
 mod plan_cost;
 mod plan_vectors;
+mod probes;
 mod support;
