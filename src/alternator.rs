@@ -6,6 +6,7 @@
 //! | module | takes | gives |
 //! | --- | --- | --- |
 //! | [`node`] | an URL, or a host of a list | [`Node`](node::Node): compared by its canonical endpoint |
+//! | [`localnodes`] | the body of an answer, in pieces | [`Listed`](localnodes::Listed), or why it says nothing |
 //! | [`nodes`] | nodes in any order | [`NodeList`](nodes::NodeList): each once, in canonical order |
 //! | [`plan`] | a list, a seed or none, what is known of each node | [`QueryPlan`](plan::QueryPlan): the node of each attempt |
 //! | [`health`] | how attempts and probes ended | [`Book`](health::Book): who answers; [`Probes`](health::Probes): whom to probe |
@@ -14,3 +15,4 @@ pub mod node;
 pub mod nodes;
 pub mod plan;
 pub mod health;
+pub mod localnodes;

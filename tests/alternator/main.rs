@@ -3,6 +3,7 @@
 
 mod generator;
 mod health;
+mod localnodes;
 mod node;
 mod plan;
 mod plan_cost;
