@@ -63,6 +63,8 @@ pub struct Config {
     pub protocol_version: Option<ProtocolVersion>,
     /// The compression to ask for.
     pub compression: Option<Compression>,
+    /// The cluster that must answer, from the first connection on; `None` takes the first one that does.
+    pub expected_cluster: Option<Arc<str>>,
     /// The keyspace of every connection.
     pub keyspace: Option<Arc<str>>,
     /// What to do about a wrong host id.

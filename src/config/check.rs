@@ -11,6 +11,7 @@ const CONTACT_POINTS: &str = "basic.contact-points";
 const KEEPALIVE: &str = "advanced.socket.keep-alive";
 /// The longest that Linux allows, in seconds.
 const MAX_KEEPALIVE: u64 = 32767;
+const EXPECTED_CLUSTER: &str = "advanced.control-connection.expected-cluster";
 const LOCAL_DATACENTER: &str = "basic.load-balancing-policy.local-datacenter";
 
 impl Draft {
@@ -49,6 +50,9 @@ impl Draft {
         if let Some("") = self.local_datacenter.as_deref() {
             return Err(ConfigError::new(LOCAL_DATACENTER, "", "a data centre's name, or leave it out"));
         }
+        if let Some("") = self.expected_cluster.as_deref() {
+            return Err(ConfigError::new(EXPECTED_CLUSTER, "", "a cluster's name, or leave it out"));
+        }
         let keyspace = self.keyspace.clone().map(checked_keyspace).transpose()?;
         let tls = self.checked_tls()?;
         let mut connect = ConnectOptions::default();
@@ -74,6 +78,7 @@ impl Draft {
             authenticator: self.authenticator,
             protocol_version: self.protocol_version,
             compression: self.compression,
+            expected_cluster: self.expected_cluster.clone().map(Into::into),
             keyspace,
             host_id_check: self.host_id_check,
             limits,

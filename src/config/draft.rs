@@ -64,6 +64,8 @@ pub struct Draft {
     pub tls_names: Vec<String>,
     /// How to log in: not at all.
     pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// `advanced.control-connection.expected-cluster`: whichever answers first.
+    pub expected_cluster: Option<String>,
     /// `basic.session-keyspace`: none.
     pub keyspace: Option<String>,
     /// `basic.load-balancing-policy.local-datacenter`: none.
@@ -108,6 +110,7 @@ impl Default for Draft {
             tls_key_file: None,
             tls_names: Vec::new(),
             authenticator: None,
+            expected_cluster: None,
             keyspace: None,
             local_datacenter: None,
             request_timeout: Duration::from_secs(10),

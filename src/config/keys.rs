@@ -18,6 +18,7 @@ pub const KEYS: &[&str] = &[
     "basic.request.serial-consistency",
     "basic.request.page-size",
     "basic.request.default-idempotence",
+    "advanced.control-connection.expected-cluster",
     "advanced.connection.max-candidate-addresses",
     "advanced.connection.candidate-order",
     "advanced.connection.attempt-delay",
@@ -46,6 +47,7 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
     let list = || value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect();
     match key {
         "basic.contact-points" => draft.contact_points = list(),
+        "advanced.control-connection.expected-cluster" => draft.expected_cluster = Some(value.to_owned()),
         "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
         "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),
         "basic.request.timeout" => draft.request_timeout = duration(key, value)?,

@@ -30,9 +30,9 @@ impl Open {
         Self {
             endpoint: endpoint.into(),
             latched: config.protocol_version,
+            expected_cluster: config.expected_cluster.clone(),
             config,
             expected_host: None,
-            expected_cluster: None,
             asked: None,
             events: None,
             round: None,

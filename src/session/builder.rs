@@ -106,6 +106,14 @@ impl SessionBuilder {
         self
     }
 
+    /// Connects to the cluster of this name only; unset, to the one that answers first.
+    ///
+    /// A stale address that leads into another cluster then costs that address alone, from the first connect on.
+    pub fn expected_cluster(mut self, name: impl Into<String>) -> Self {
+        self.draft.expected_cluster = Some(name.into());
+        self
+    }
+
     /// Sets the keyspace of every connection: its name, case-sensitive, without quotes.
     pub fn keyspace(mut self, keyspace: impl Into<String>) -> Self {
         self.draft.keyspace = Some(keyspace.into());

@@ -29,6 +29,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ("basic.request.serial-consistency", own(&["SERIAL", "local_serial"]), vec!["", "ONE"]),
         ("basic.request.page-size", own(&["1", "5000", "2147483647"]), [&counts[..], &["2147483648"]].concat()),
         ("basic.request.default-idempotence", own(&["true", "false"]), booleans.clone()),
+        ("advanced.control-connection.expected-cluster", own(&["prod", "Test Cluster"]), vec!["", "  "]),
         ("advanced.connection.max-candidate-addresses", own(&["1", "12"]), counts.clone()),
         (
             "advanced.connection.candidate-order",

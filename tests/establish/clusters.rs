@@ -98,3 +98,20 @@ async fn a_cancelled_connect_latches_nothing() {
     assert_eq!(established.connection.cluster_name, "ours");
     assert_eq!(established.connection.dialect.version.as_u8(), 5);
 }
+
+/// connect 51: told beforehand which cluster is meant, the first connect passes over a foreign one already.
+#[tokio::test(start_paused = true)]
+async fn the_first_connect_may_expect_a_cluster() {
+    let network = Network::new();
+    let foreign = Cluster::builder().network(&network).name("theirs").start().await.unwrap();
+    let ours = Cluster::builder().network(&network).name("ours").start().await.unwrap();
+    let addrs = [foreign.node(0).addr(), ours.node(0).addr()];
+    let session = named(&network, addrs).sequential().expected_cluster("ours").build().await.unwrap();
+    assert_eq!(foreign.node(0).connections().len(), 1);
+    ours.wait_for(SOON, |seen| seen.open() == 2).await.unwrap();
+    drop(session);
+
+    let error = named(&network, addrs).sequential().expected_cluster("nobody's").build().await.unwrap_err();
+    let text = error.to_string();
+    assert!(text.contains("\"theirs\"") && text.contains("\"ours\"") && text.contains("nobody's"), "{text}");
+}
