@@ -6,6 +6,7 @@
 //! | module | takes | gives |
 //! | --- | --- | --- |
 //! | [`node`] | an URL, or a host of a list | [`Node`](node::Node): compared by its canonical endpoint |
+//! | [`affinity`] | a write and its partition key | the seed of its plan, or the nodes that the writes of a batch vote for |
 //! | [`localnodes`] | the body of an answer, in pieces | [`Listed`](localnodes::Listed), or why it says nothing |
 //! | [`nodes`] | nodes in any order | [`NodeList`](nodes::NodeList): each once, in canonical order |
 //! | [`plan`] | a list, a seed or none, what is known of each node | [`QueryPlan`](plan::QueryPlan): the node of each attempt |
@@ -16,3 +17,4 @@ pub mod nodes;
 pub mod plan;
 pub mod health;
 pub mod localnodes;
+pub mod affinity;
