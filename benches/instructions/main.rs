@@ -11,6 +11,8 @@ mod client;
 mod listen;
 #[path = "../canned/server.rs"]
 mod server;
+#[path = "../canned/through_session.rs"]
+mod through_session;
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -22,6 +24,7 @@ use tokio::net::TcpStream;
 
 use client::Client;
 use listen::listen;
+use through_session::ThroughSession;
 
 /// Both numbers of requests.
 const LENGTHS: [u64; 2] = [20_000, 60_000];
@@ -31,12 +34,15 @@ fn main() {
     let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
     match arguments[..] {
         ["serve"] => serve(),
-        ["client", address, version, concurrency, requests] => run_client(
-            address.parse().unwrap(),
-            version.parse().unwrap(),
-            concurrency.parse().unwrap(),
-            requests.parse().unwrap(),
-        ),
+        ["client", layer, address, version, concurrency, requests] => {
+            let address: SocketAddr = address.parse().unwrap();
+            let version = version.parse().unwrap();
+            let (concurrency, requests) = (concurrency.parse().unwrap(), requests.parse().unwrap());
+            match layer {
+                "session" => run::<ThroughSession>(address, version, concurrency, requests),
+                _ => run::<Client>(address, version, concurrency, requests),
+            }
+        }
         _ => measure(),
     }
 }
@@ -47,13 +53,39 @@ fn serve() {
     let _ = std::io::stdin().read_line(&mut String::new());
 }
 
+/// What requests go through.
+trait Layer: Send + Sync + Sized + 'static {
+    fn open(stream: TcpStream, version: ProtocolVersion) -> impl Future<Output = Self>;
+    fn request(&self, key: i32) -> impl Future<Output = ()> + Send;
+}
+
+impl Layer for Client {
+    fn open(stream: TcpStream, version: ProtocolVersion) -> impl Future<Output = Self> {
+        Self::open(stream, version)
+    }
+
+    fn request(&self, key: i32) -> impl Future<Output = ()> + Send {
+        self.request(key)
+    }
+}
+
+impl Layer for ThroughSession {
+    fn open(stream: TcpStream, version: ProtocolVersion) -> impl Future<Output = Self> {
+        Self::open(stream, version)
+    }
+
+    fn request(&self, key: i32) -> impl Future<Output = ()> + Send {
+        self.request(key)
+    }
+}
+
 /// Runs `requests` requests, `concurrency` at a time.
-fn run_client(address: SocketAddr, version: ProtocolVersion, concurrency: u64, requests: u64) {
+fn run<L: Layer>(address: SocketAddr, version: ProtocolVersion, concurrency: u64, requests: u64) {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(async {
         let stream = TcpStream::connect(address).await.unwrap();
         stream.set_nodelay(true).unwrap();
-        let client = Arc::new(Client::open(stream, version).await);
+        let client = Arc::new(L::open(stream, version).await);
         let tasks: Vec<_> = (0..concurrency)
             .map(|_| {
                 let client = Arc::clone(&client);
@@ -72,15 +104,17 @@ fn run_client(address: SocketAddr, version: ProtocolVersion, concurrency: u64, r
 
 fn measure() {
     let server = Server::start();
-    println!("protocol  concurrency  instructions  allocations  bytes   (per request)");
-    for version in [ProtocolVersion::V4, ProtocolVersion::V5] {
-        for concurrency in [64, 1] {
-            let [instructions, ..] = per_request(&server.address, version, concurrency, CALLGRIND);
-            let [allocations, bytes] = per_request(&server.address, version, concurrency, MEMCHECK);
-            println!(
-                "{version:<8}  {concurrency:>11}  {instructions:>12.0}  {allocations:>11.2}  {bytes:>5.0}",
-                version = version.to_string(),
-            );
+    println!("through     protocol  concurrency  instructions  allocations  bytes   (per request)");
+    for layer in ["connection", "session"] {
+        for version in ["v4", "v5"] {
+            for concurrency in ["64", "1"] {
+                let how = [layer, &server.address, version, concurrency];
+                let [instructions, ..] = per_request(how, CALLGRIND);
+                let [allocations, bytes] = per_request(how, MEMCHECK);
+                println!(
+                    "{layer:<10}  {version:<8}  {concurrency:>11}  {instructions:>12.0}  {allocations:>11.2}  {bytes:>5.0}"
+                );
+            }
         }
     }
 }
@@ -93,25 +127,20 @@ const MEMCHECK: Tool =
     (&["--tool=memcheck", "--leak-check=no", "--undef-value-errors=no"], "total heap usage:", [0, 2]);
 
 /// The tool's two numbers per request.
-fn per_request(address: &str, version: ProtocolVersion, concurrency: u64, tool: Tool) -> [f64; 2] {
-    let [short, long] = LENGTHS.map(|requests| counted(address, version, concurrency, requests, tool));
+fn per_request(how: [&str; 4], tool: Tool) -> [f64; 2] {
+    let [short, long] = LENGTHS.map(|requests| counted(how, requests, tool));
     let requests = (LENGTHS[1] - LENGTHS[0]) as f64;
     [0, 1].map(|number| (long[number] - short[number]) / requests)
 }
 
 /// The tool's two numbers for a whole run.
-fn counted(
-    address: &str,
-    version: ProtocolVersion,
-    concurrency: u64,
-    requests: u64,
-    (options, mark, places): Tool,
-) -> [f64; 2] {
+fn counted(how: [&str; 4], requests: u64, (options, mark, places): Tool) -> [f64; 2] {
     let run = Command::new("valgrind")
         .args(options)
         .arg(std::env::current_exe().unwrap())
-        .args(["client", address, &version.to_string()])
-        .args([concurrency.to_string(), requests.to_string()])
+        .arg("client")
+        .args(how)
+        .arg(requests.to_string())
         .output()
         .expect("valgrind is installed");
     let report = String::from_utf8_lossy(&run.stderr);
