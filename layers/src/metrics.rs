@@ -42,7 +42,23 @@ pub(crate) fn attempt_dropped(elapsed: std::time::Duration) {
     metrics::histogram!(ATTEMPT_DURATION, "outcome" => "dropped").record(elapsed);
 }
 
-pub(crate) fn lookup_ended(outcome: &'static str, elapsed: std::time::Duration) {
-    metrics::counter!(LOOKUPS, "outcome" => outcome).increment(1);
+/// How a lookup ended.
+#[derive(Clone, Copy)]
+pub(crate) enum Lookup {
+    Ok,
+    Empty,
+    Error,
+    Timeout,
+}
+
+pub(crate) fn lookup_ended(outcome: Lookup, elapsed: std::time::Duration) {
+    // Literal labels cost no allocation.
+    match outcome {
+        Lookup::Ok => metrics::counter!(LOOKUPS, "outcome" => "ok"),
+        Lookup::Empty => metrics::counter!(LOOKUPS, "outcome" => "empty"),
+        Lookup::Error => metrics::counter!(LOOKUPS, "outcome" => "error"),
+        Lookup::Timeout => metrics::counter!(LOOKUPS, "outcome" => "timeout"),
+    }
+    .increment(1);
     metrics::histogram!(LOOKUP_DURATION).record(elapsed);
 }

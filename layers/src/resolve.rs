@@ -53,7 +53,7 @@ use crate::{
     candidate::Candidates,
     error::{BoxError, ConnectError, TimedOut},
     guard::Guarded,
-    metrics,
+    metrics::{self, Lookup},
     target::Dial,
 };
 
@@ -257,7 +257,8 @@ where
     let failed =
         |source: BoxError| ConnectError::Resolve { target: address.clone(), source: Arc::from(source), elapsed };
     let answer = answer.map_err(|source| {
-        metrics::lookup_ended(if source.is::<TimedOut>() { "timeout" } else { "error" }, elapsed);
+        let outcome = if source.is::<TimedOut>() { Lookup::Timeout } else { Lookup::Error };
+        metrics::lookup_ended(outcome, elapsed);
         failed(source)
     })?;
     let (inner, target) = next.ok_or_else(no_address)?;
@@ -267,15 +268,15 @@ where
         crate::guard::guarded(|| Candidates::new(target, answer.into_iter().map(|item| item.into().socket(port))));
     match candidates {
         Err(panicked) => {
-            metrics::lookup_ended("error", elapsed);
+            metrics::lookup_ended(Lookup::Error, elapsed);
             Err(failed(panicked.into()))
         }
         Ok(Err(_target)) => {
-            metrics::lookup_ended("empty", elapsed);
+            metrics::lookup_ended(Lookup::Empty, elapsed);
             Err(no_address())
         }
         Ok(Ok(candidates)) => {
-            metrics::lookup_ended("ok", elapsed);
+            metrics::lookup_ended(Lookup::Ok, elapsed);
             tracing::debug!(addresses = ?candidates.addrs(), elapsed = ?elapsed, "resolved");
             Ok((inner, candidates.with_start(started)))
         }

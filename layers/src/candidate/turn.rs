@@ -2,31 +2,39 @@
 
 use std::{
     fmt,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
-use tokio::{
-    sync::{OwnedSemaphorePermit, Semaphore},
-    time::Instant,
-};
+use tokio::{sync::Semaphore, time::Instant};
 
 /// The right to log in, held by one attempt of a connect at a time.
 ///
 /// A handshake takes it before anything that costs the server or can lock an account, and keeps the
 /// [`TurnGuard`] until the attempt ends. Alone, or one after the other, attempts get it at once.
 #[derive(Clone)]
-pub struct Turn(Option<Shared>);
+pub struct Turn(Option<Place>);
 
+/// The place of one attempt at a shared turn; its clones are the same attempt.
 #[derive(Clone)]
-struct Shared {
-    permit: Arc<Semaphore>,
-    waiting: Arc<Mutex<Waiting>>,
+struct Place {
+    shared: Arc<Shared>,
+    attempt: usize,
 }
 
-/// How long one attempt has waited for others: in all, and since when now.
-#[derive(Default)]
-struct Waiting {
+struct Shared {
+    permit: Semaphore,
+    attempts: AtomicUsize,
+    // Of attempts that had to wait; usually none.
+    waits: Mutex<Vec<Wait>>,
+}
+
+/// How long an attempt has waited for others: in all, and since when now.
+struct Wait {
+    attempt: usize,
     total: Duration,
     since: Option<Instant>,
 }
@@ -38,16 +46,20 @@ impl Turn {
         Self(None)
     }
 
-    /// A turn for attempts that may overlap; each of them gets a [`sibling`](Self::sibling).
+    /// A turn for attempts that may overlap; each further one of them gets a [`sibling`](Self::sibling).
     #[must_use]
     pub fn shared() -> Self {
-        Self(Some(Shared { permit: Arc::new(Semaphore::new(1)), waiting: Arc::default() }))
+        let shared = Shared { permit: Semaphore::new(1), attempts: AtomicUsize::new(1), waits: Mutex::new(Vec::new()) };
+        Self(Some(Place { shared: Arc::new(shared), attempt: 0 }))
     }
 
     /// The same turn for another attempt, with a wait of its own.
     #[must_use]
     pub fn sibling(&self) -> Self {
-        Self(self.0.as_ref().map(|turn| Shared { permit: Arc::clone(&turn.permit), waiting: Arc::default() }))
+        Self(self.0.as_ref().map(|place| Place {
+            shared: Arc::clone(&place.shared),
+            attempt: place.shared.attempts.fetch_add(1, Ordering::Relaxed),
+        }))
     }
 
     /// Waits until no other attempt of this connect holds the turn.
@@ -55,45 +67,60 @@ impl Turn {
     /// The wait ends when the holder's attempt does, which its own limits bound. Dropping the future gives
     /// up the place in the queue.
     pub async fn take(&self) -> TurnGuard {
-        let permit = match &self.0 {
-            None => None,
-            Some(turn) => {
-                let _waiting = WaitGuard::new(turn);
-                // The semaphore is never closed; were it, going on beats hanging.
-                Arc::clone(&turn.permit).acquire_owned().await.ok()
+        let Some(place) = &self.0 else { return TurnGuard(None) };
+        let permit = match place.shared.permit.try_acquire() {
+            Ok(permit) => Ok(permit),
+            Err(_taken) => {
+                let _waiting = Waiting::new(place);
+                place.shared.permit.acquire().await
             }
         };
-        TurnGuard(permit)
+        // The semaphore is never closed; were it, going on beats hanging.
+        TurnGuard(permit.ok().map(|permit| {
+            permit.forget();
+            Arc::clone(&place.shared)
+        }))
     }
 
     /// How long this attempt has waited for its turn so far, to be left out of its own limits.
     #[must_use]
     pub fn waited(&self) -> Duration {
-        self.0.as_ref().map_or(Duration::ZERO, |turn| {
-            turn.with_waiting(|waiting| waiting.total + waiting.since.map_or(Duration::ZERO, |since| since.elapsed()))
+        let Some(place) = &self.0 else { return Duration::ZERO };
+        place.with_waits(|waits| {
+            let wait = waits.iter().find(|wait| wait.attempt == place.attempt);
+            wait.map_or(Duration::ZERO, |wait| wait.total + wait.since.map_or(Duration::ZERO, |since| since.elapsed()))
         })
     }
 }
 
-impl Shared {
-    fn with_waiting<R>(&self, f: impl FnOnce(&mut Waiting) -> R) -> R {
-        f(&mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner))
+impl Place {
+    fn with_waits<R>(&self, f: impl FnOnce(&mut Vec<Wait>) -> R) -> R {
+        f(&mut self.shared.waits.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
-struct WaitGuard<'a>(&'a Shared);
+/// Measures a wait until dropped.
+struct Waiting<'a>(&'a Place);
 
-impl<'a> WaitGuard<'a> {
-    fn new(turn: &'a Shared) -> Self {
-        turn.with_waiting(|waiting| waiting.since = waiting.since.or_else(|| Some(Instant::now())));
-        Self(turn)
+impl<'a> Waiting<'a> {
+    fn new(place: &'a Place) -> Self {
+        let (attempt, now) = (place.attempt, Some(Instant::now()));
+        place.with_waits(|waits| match waits.iter_mut().find(|wait| wait.attempt == attempt) {
+            Some(wait) => wait.since = wait.since.or(now),
+            None => waits.push(Wait { attempt, total: Duration::ZERO, since: now }),
+        });
+        Self(place)
     }
 }
 
-impl Drop for WaitGuard<'_> {
+impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.with_waiting(|waiting| {
-            waiting.total += waiting.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+        self.0.with_waits(|waits| {
+            if let Some(wait) = waits.iter_mut().find(|wait| wait.attempt == self.0.attempt)
+                && let Some(since) = wait.since.take()
+            {
+                wait.total += since.elapsed();
+            }
         });
     }
 }
@@ -102,7 +129,7 @@ impl fmt::Debug for Turn {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = match &self.0 {
             None => "free",
-            Some(turn) if turn.permit.available_permits() == 0 => "taken",
+            Some(place) if place.shared.permit.available_permits() == 0 => "taken",
             Some(_) => "shared",
         };
         write!(f, "Turn({state})")
@@ -110,6 +137,19 @@ impl fmt::Debug for Turn {
 }
 
 /// Holds the turn until dropped.
-#[derive(Debug)]
 #[must_use = "the turn ends when the guard is dropped"]
-pub struct TurnGuard(#[expect(dead_code, reason = "held for its drop")] Option<OwnedSemaphorePermit>);
+pub struct TurnGuard(Option<Arc<Shared>>);
+
+impl Drop for TurnGuard {
+    fn drop(&mut self) {
+        if let Some(shared) = &self.0 {
+            shared.permit.add_permits(1);
+        }
+    }
+}
+
+impl fmt::Debug for TurnGuard {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0.is_some() { "TurnGuard(shared)" } else { "TurnGuard(free)" })
+    }
+}
