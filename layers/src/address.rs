@@ -31,6 +31,7 @@ use self::{
 };
 
 /// What a target is dialled by: a name to resolve, or a socket address to use as it is.
+// connect 22, 23: whether it is a name is its variant, never guessed. connect 103: equality has nothing to look up.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum Address {
     /// A name, resolved anew at every connect, and the port wanted there.

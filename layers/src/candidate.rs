@@ -104,6 +104,7 @@ fn distinct(addrs: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
 }
 
 /// One address that is tried now for a target, with the turn it shares with its siblings.
+// connect 18: the target, and the name in it, travels with each address; nothing has to be attached again.
 #[derive(Clone, Debug)]
 pub struct Candidate<T> {
     target: T,

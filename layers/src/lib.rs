@@ -100,3 +100,7 @@ pub use self::{
 /// The rustls that TLS settings are made with.
 #[cfg(feature = "rustls")]
 pub use tokio_rustls::rustls;
+
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;

@@ -113,6 +113,7 @@ where
 ///
 /// The pin takes no part in identity: `Eq`, `Hash` and `Display` are those of the target, so a pinned
 /// target and the plain one are interchangeable as map keys, both ways ([`Borrow`]). Only `Debug` shows it.
+// connect 96: one wrapper for all kinds: its equality is the target's, and every reader of a fact accepts both.
 #[derive(Clone, Copy, Debug)]
 pub struct Pinned<T> {
     target: T,

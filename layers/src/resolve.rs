@@ -97,6 +97,7 @@ impl<R: Clone, S> Layer<S> for ResolveLayer<R> {
 }
 
 /// Expands a target to its candidates and hands them on.
+// connect 4, 6, 7: no predicates decide whether to ask: the resolver always is, and without one there is no layer.
 ///
 /// Always ready: clones of the resolver and of what is below are driven inside the future, since only the
 /// request says whether a lookup or capacity is needed.
@@ -158,6 +159,7 @@ pin_project! {
 
 pin_project! {
     /// The lookup, then the connect; dropping it aborts whichever runs.
+    // connect 11: one future on the caller's runtime drives the lookup and every attempt.
     pub struct ResolveFuture<R: Service<Address>, S: Service<Candidates<T>>, T> {
         #[pin]
         state: State<R, S, T>,
