@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::random::Random;
 
-/// Delays that double from `base` up to `max`, each varied by a share of itself and kept within both ends.
+/// Delays that double from `base` up to `max`, each drawn from a share around itself within both ends.
 ///
 /// ```
 /// use std::time::Duration;
@@ -54,14 +54,16 @@ impl Backoff {
 
     /// The delay before the next try.
     pub fn next_delay(&mut self) -> Duration {
-        let exact = self.base.saturating_mul(1_u32.checked_shl(self.tries.min(31)).unwrap_or(u32::MAX)).min(self.max);
+        let exact = self.base.saturating_mul(1 << self.tries.min(31)).min(self.max);
         self.tries = self.tries.saturating_add(1);
         if self.jitter == 0 {
             return exact;
         }
-        let spread = u64::from(self.jitter) * 2 + 1;
-        let percent = 100 - self.jitter + (self.random.next() % spread) as u32;
-        (exact.saturating_mul(percent) / 100).clamp(self.base, self.max)
+        // Both ends are cut before the draw: cut after it, many clients would meet at the longest delay.
+        let share = exact / 100 * self.jitter;
+        let low = exact.saturating_sub(share).max(self.base);
+        let high = exact.saturating_add(share).min(self.max);
+        low.saturating_add(high.saturating_sub(low).mul_f64(self.random.next_unit()))
     }
 
     /// Starts again at `base`.

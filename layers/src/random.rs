@@ -28,6 +28,11 @@ impl Random {
         mix(self.0.fetch_add(STEP, Ordering::Relaxed).wrapping_add(STEP))
     }
 
+    /// From 0 up to, but without, 1.
+    pub(crate) fn next_unit(&self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
     /// Puts `items` into a random order; one draw decides the whole order.
     pub(crate) fn shuffle<T>(&self, items: &mut [T]) {
         let mut state = self.next();

@@ -4,6 +4,7 @@
 mod support;
 
 mod address;
+mod backoff;
 mod budget;
 mod candidates;
 mod classes;
