@@ -13,15 +13,15 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep};
 use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
 
 use crate::{
     candidate::{Candidate, Turn},
-    error::{AttemptError, BoxError, Stage, TimedOut},
+    error::{AttemptError, BoxError, Stage},
     guard::Guarded,
+    limit::Limit,
 };
 
 /// How long a handshake may take unless told otherwise, its wait for the turn not counted.
@@ -149,30 +149,13 @@ pin_project! {
     #[project = StateProj]
     enum State<H: Service<Transport<T, IO>>, F, T, IO> {
         Dial { #[pin] dial: Guarded<F>, handshake: Option<H> },
-        Handshake { #[pin] handshake: Guarded<Oneshot<H, Transport<T, IO>>>, #[pin] limit: Option<Limit> },
-    }
-}
-
-pin_project! {
-    struct Limit { #[pin] sleep: Sleep, turn: Turn, timeout: Duration, started: Instant }
-}
-
-impl Limit {
-    fn new(timeout: Duration, turn: Turn) -> Self {
-        Self { sleep: sleep(timeout), turn, timeout, started: Instant::now() }
-    }
-
-    fn poll_over(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<TimedOut> {
-        let mut this = self.project();
-        loop {
-            ready!(this.sleep.as_mut().poll(cx));
-            // Time spent waiting for another attempt's login is given back.
-            let deadline = *this.started + *this.timeout + this.turn.waited();
-            if deadline <= this.sleep.deadline() {
-                return Poll::Ready(TimedOut::new(*this.timeout));
-            }
-            this.sleep.as_mut().reset(deadline);
-        }
+        Handshake {
+            #[pin] handshake: Guarded<Oneshot<H, Transport<T, IO>>>,
+            #[pin] limit: Limit,
+            turn: Turn,
+            // By the tries before this one of the same attempt.
+            waited: Duration,
+        },
     }
 }
 
@@ -202,16 +185,16 @@ where
                 StateProj::Dial { dial, handshake } => {
                     let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::TCP))?;
                     let Some(handshake) = handshake.take() else { panic!("HandshakeFuture polled after completion") };
-                    let limit = this.timeout.map(|timeout| Limit::new(timeout, transport.turn.clone()));
-                    let handshake = Guarded::new(Oneshot::new(handshake, transport));
-                    this.state.set(State::Handshake { handshake, limit });
+                    let (limit, turn) = (Limit::new(*this.timeout), transport.turn.clone());
+                    let (waited, handshake) = (turn.waited(), Guarded::new(Oneshot::new(handshake, transport)));
+                    this.state.set(State::Handshake { handshake, limit, turn, waited });
                 }
-                StateProj::Handshake { handshake, limit } => {
+                StateProj::Handshake { handshake, limit, turn, waited } => {
                     if let Poll::Ready(result) = handshake.poll(cx) {
                         return Poll::Ready(result.map_err(|e| AttemptError::from_box(e, Stage::HANDSHAKE)));
                     }
-                    let Some(limit) = limit.as_pin_mut() else { return Poll::Pending };
-                    let over = ready!(limit.poll_over(cx));
+                    // Time spent waiting for another attempt's login is given back.
+                    let over = ready!(limit.poll_over_but(cx, || turn.waited().saturating_sub(*waited)));
                     return Poll::Ready(Err(AttemptError::new(Stage::HANDSHAKE, over)));
                 }
             }

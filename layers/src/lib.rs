@@ -66,6 +66,7 @@ pub mod established;
 pub mod backoff;
 pub mod error;
 pub mod guard;
+mod limit;
 pub mod metrics;
 mod random;
 pub mod stack;

@@ -33,7 +33,7 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
 use tower::util::Oneshot;
 use tower_layer::Layer;
 use tower_service::Service;
@@ -53,6 +53,7 @@ use crate::{
     candidate::Candidates,
     error::{BoxError, ConnectError, TimedOut},
     guard::Guarded,
+    limit::Limit,
     metrics::{self, Lookup},
     target::Dial,
 };
@@ -143,7 +144,7 @@ where
         ResolveFuture {
             state: State::Lookup {
                 lookup: Guarded::new(Oneshot::new(self.resolver.clone(), address.clone())),
-                limit: self.timeout.map(|limit| Limit { sleep: sleep(limit), limit }),
+                limit: Limit::new(self.timeout),
                 next: Some((self.inner.clone(), target)),
                 started: Instant::now(),
             },
@@ -151,10 +152,6 @@ where
             span,
         }
     }
-}
-
-pin_project! {
-    struct Limit { #[pin] sleep: Sleep, limit: Duration }
 }
 
 pin_project! {
@@ -173,7 +170,7 @@ pin_project! {
     enum State<R: Service<Address>, S: Service<Candidates<T>>, T> {
         Lookup {
             #[pin] lookup: Guarded<Oneshot<R, Address>>,
-            #[pin] limit: Option<Limit>,
+            #[pin] limit: Limit,
             next: Option<(S, T)>,
             started: Instant,
         },
@@ -212,12 +209,7 @@ where
                 StateProj::Lookup { lookup, limit, next, started } => {
                     let answer = match lookup.poll(cx) {
                         Poll::Ready(answer) => answer,
-                        Poll::Pending => {
-                            let Some(limit) = limit.as_pin_mut() else { return Poll::Pending };
-                            let limit = limit.project();
-                            ready!(limit.sleep.poll(cx));
-                            Err(TimedOut::new(*limit.limit).into())
-                        }
+                        Poll::Pending => Err(ready!(limit.poll_over(cx)).into()),
                     };
                     let next = next.take();
                     let outcome = candidates(answer, next, this.address, *started);

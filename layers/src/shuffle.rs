@@ -149,7 +149,7 @@ where
             }
             addrs.truncate(self.cap);
         });
-        ::metrics::histogram!(metrics::CANDIDATES).record(candidates.len() as f64);
+        metrics::candidates(candidates.len());
         Oneshot::new(self.inner.clone(), candidates)
     }
 }

@@ -20,7 +20,6 @@ use std::{
 
 use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::time::{Sleep, sleep};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -29,9 +28,10 @@ pub use self::config::{TlsConfig, TlsConfigError};
 pub use self::stream::MaybeTls;
 use crate::{
     candidate::Candidate,
-    error::{AttemptError, BoxError, Scope, Stage, TimedOut},
+    error::{AttemptError, BoxError, Scope, Stage},
     guard::Guarded,
     handshake::Transport,
+    limit::Limit,
     target::ServerIdentity,
 };
 
@@ -144,7 +144,7 @@ pin_project! {
         Dial { #[pin] dial: Guarded<F> },
         Handshake {
             connect: stream::Connect<IO>,
-            #[pin] limit: Sleep,
+            #[pin] limit: Limit,
             // The target and the rest of the transport, without its bytes.
             rest: Option<Transport<T, ()>>,
         },
@@ -184,15 +184,15 @@ where
                         // Settings that cannot work at one address work at none.
                         AttemptError::new(Stage::TLS, source).with_scope(Scope::Endpoint)
                     })?;
-                    let limit = sleep(this.layer.timeout);
+                    let limit = Limit::new(Some(this.layer.timeout));
                     this.state.set(State::Handshake { connect, limit, rest: Some(rest) });
                 }
                 StateProj::Handshake { connect, limit, rest } => {
                     let result = match Pin::new(connect).poll(cx) {
                         Poll::Ready(result) => result.map_err(|source| AttemptError::new(Stage::TLS, source)),
                         Poll::Pending => {
-                            ready!(limit.poll(cx));
-                            Err(AttemptError::new(Stage::TLS, TimedOut::new(this.layer.timeout)))
+                            let over = ready!(limit.poll_over(cx));
+                            Err(AttemptError::new(Stage::TLS, over))
                         }
                     };
                     let Some(rest) = rest.take() else { panic!("TlsFuture polled after completion") };

@@ -12,7 +12,7 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep};
+use tokio::time::Instant;
 use tower_service::Service;
 
 use super::{
@@ -25,6 +25,7 @@ use crate::{
     error::{BoxError, Class, ConnectError, FailedAttempt, Scope},
     established::Established,
     guard::{Guarded, guarded},
+    limit::Limit,
     metrics,
     target::Dial,
 };
@@ -35,7 +36,7 @@ pin_project! {
         #[pin]
         running: Running<S::Future>,
         #[pin]
-        delay: Option<Sleep>,
+        delay: Option<Limit>,
         walk: Walk<S, T>,
     }
 }
@@ -131,7 +132,7 @@ where
                     return Poll::Pending;
                 }
                 if let Some(delay) = this.delay.as_mut().as_pin_mut() {
-                    ready!(delay.poll(cx));
+                    ready!(delay.poll_over(cx));
                     this.delay.set(None);
                 }
             }
@@ -154,7 +155,7 @@ where
             if let Some(delay) = this.walk.rules.attempt_delay
                 && this.walk.left.len() > 0
             {
-                this.delay.set(Some(sleep(delay)));
+                this.delay.set(Some(Limit::new(Some(delay))));
             }
         }
     }
@@ -232,7 +233,7 @@ impl<S, T> Walk<S, T> {
     fn won<C>(&mut self, facts: Facts, connection: C) -> Result<Established<T, C>, ConnectError> {
         let failed = self.take_failed();
         if !failed.is_empty() {
-            ::metrics::counter!(metrics::FALLBACKS).increment(1);
+            metrics::fell_back();
             tracing::info!(
                 target = %self.address,
                 addr = %facts.addr,

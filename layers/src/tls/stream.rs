@@ -98,13 +98,14 @@ mod with_rustls {
     use tokio_rustls::rustls::pki_types::ServerName;
 
     /// A TLS handshake in progress.
-    pub(in crate::tls) struct Connect<IO>(tokio_rustls::Connect<IO>);
+    // Boxed, because it is over a kilobyte that the future of a plain target would carry through every layer.
+    pub(in crate::tls) struct Connect<IO>(Box<tokio_rustls::Connect<IO>>);
 
     impl<IO: AsyncRead + AsyncWrite + Unpin> Future for Connect<IO> {
         type Output = io::Result<MaybeTls<IO>>;
 
         fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-            Pin::new(&mut self.0).poll(cx).map_ok(|stream| MaybeTls::Tls(Box::new(stream)))
+            Pin::new(&mut *self.0).poll(cx).map_ok(|stream| MaybeTls::Tls(Box::new(stream)))
         }
     }
 
@@ -133,7 +134,7 @@ mod with_rustls {
                 None => accepted[0].clone(),
             };
             let config = settings.for_names(&asked, accepted)?;
-            Ok(Connect(tokio_rustls::TlsConnector::from(config).connect(asked, io)))
+            Ok(Connect(Box::new(tokio_rustls::TlsConnector::from(config).connect(asked, io))))
         }
     }
 }

@@ -53,8 +53,18 @@ async fn connect_target<T: ServerIdentity>(
     target: T,
     dialled: &str,
 ) -> Result<Option<String>, AttemptError> {
+    let server = server(certificate, rustls::ALL_VERSIONS, None);
+    connect_server(client, server, target, dialled).await
+}
+
+async fn connect_server<T: ServerIdentity>(
+    client: &TlsConfig,
+    server: Arc<rustls::ServerConfig>,
+    target: T,
+    dialled: &str,
+) -> Result<Option<String>, AttemptError> {
     let (near, far) = tokio::io::duplex(16 * 1024);
-    let acceptor = TlsAcceptor::from(server(certificate, rustls::ALL_VERSIONS, None));
+    let acceptor = TlsAcceptor::from(server);
     let served = async move {
         let mut stream = acceptor.accept(far).await?;
         stream.write_all(b"!").await?;
@@ -174,12 +184,15 @@ async fn several_names_and_an_sni_of_its_own() {
 #[tokio::test]
 async fn resumption_skips_no_check() {
     let authority = Authority::new();
-    let (client, certificate) = (authority.client(), authority.issue(&["db.test"]));
+    let client = authority.client();
+    let server = server(&authority.issue(&["db.test"]), rustls::ALL_VERSIONS, None);
+    let secure = |identity| Secure(Address::Name(name("db.test"), 9042), identity);
     for _ in 0..2 {
-        connect(&client, &certificate, TlsIdentity::named(name("db.test")), "10.0.0.1:1").await.unwrap();
+        let named = secure(TlsIdentity::named(name("db.test")));
+        connect_server(&client, Arc::clone(&server), named, "10.0.0.1:1").await.unwrap();
         let strict =
             TlsIdentity { sni: Some(name("db.test")), accept: accept(&["strict.test"]), ..TlsIdentity::default() };
-        refused_name(&connect(&client, &certificate, strict, "10.0.0.1:1").await.unwrap_err());
+        refused_name(&connect_server(&client, Arc::clone(&server), secure(strict), "10.0.0.1:1").await.unwrap_err());
     }
 }
 

@@ -77,7 +77,6 @@ async fn a_single_failure_stands_alone() {
 }
 
 /// connect 41: the debug event names target, failed address and cause.
-/// connect 34: every candidate runs the whole attempt.
 #[tokio::test(start_paused = true)]
 async fn each_advance_is_told() {
     let capture = Capture::start();

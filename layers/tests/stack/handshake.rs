@@ -3,7 +3,7 @@
 use std::{future::pending, io, time::Duration};
 
 use messina_layers::{
-    Address, AttemptError, Candidate, FallbackLayer, HandshakeLayer, Pinned, Scope, Stage, TimedOut, Transport,
+    Address, AttemptError, Candidate, FallbackLayer, HandshakeLayer, Pinned, Scope, Stage, TimedOut, Transport, Turn,
 };
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -102,6 +102,29 @@ async fn waiting_for_the_turn_does_not_count() {
     let started = Instant::now();
     let established = connect(secs(60), secs(3)).await.unwrap();
     assert_eq!((established.addr, started.elapsed()), (addr(2), secs(13)));
+}
+
+/// A second try of the same attempt is not credited with the wait of the first.
+#[tokio::test(start_paused = true)]
+async fn the_wait_of_an_earlier_try_does_not_count_twice() {
+    let turn = Turn::shared();
+    let held = turn.take().await;
+    let candidate = Candidate::new(target(), addr(1)).with_turn(turn.sibling());
+    let waits = service_fn(async |transport: Transport<Target, ()>| {
+        let _turn = transport.turn.take().await;
+        pending::<io::Result<()>>().await
+    });
+    let service = HandshakeLayer::new(waits).with_timeout(secs(10)).layer(connector(|| ()));
+    let release = async {
+        tokio::time::sleep(secs(9)).await;
+        drop(held);
+    };
+    let started = Instant::now();
+    let (first, ()) = tokio::join!(service.clone().oneshot(candidate.clone()), release);
+    assert_eq!((first.unwrap_err().find(), started.elapsed()), (Some(&TimedOut::new(secs(10))), secs(19)));
+    let started = Instant::now();
+    let second = service.oneshot(candidate).await.unwrap_err();
+    assert_eq!((second.find(), started.elapsed()), (Some(&TimedOut::new(secs(10))), secs(10)));
 }
 
 /// connect D24: whatever breaks in the connector is a failed dial, whatever in the handshake a failed handshake.

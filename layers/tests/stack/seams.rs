@@ -141,6 +141,8 @@ fn counts(counts: &Counts) -> [(u32, u32); 3] {
 /// connect 65: 3 addresses with 2 versions each: the connect seam is called once.
 /// connect 66: a layer at a seam stands outside of what the stack puts in, and replaces nothing of it.
 /// connect D24: connect once per connect, candidate once per address, transport once per dial.
+/// connect 34: each candidate runs the whole inner stack, its retries included.
+/// reviewer 35: each address starts its ladder anew: as many tries at the third as at the first.
 #[tokio::test(start_paused = true)]
 async fn how_often_each_seam_is_called() {
     let (stack, counted) = stack([Mode::Pass; 3], false);
