@@ -7,6 +7,10 @@
 //! | --- | --- | --- |
 //! | [`node`] | an URL, or a host of a list | [`Node`](node::Node): compared by its canonical endpoint |
 //! | [`affinity`] | a write and its partition key | the seed of its plan, or the nodes that the writes of a batch vote for |
+//! | [`scope`] | names of data centres and racks | [`ScopeChain`](scope::ScopeChain): where requests may go |
+//! | [`discovery`] | everybody known, their replies | [`Cycle`](discovery::Cycle): whom to ask next, and the verdict |
+//! | [`live_nodes`] | a verdict | [`LiveNodes`](live_nodes::LiveNodes): the next snapshot, and what changed |
+//! | [`pace`] | when requests were made | [`Pace`](pace::Pace): when to poll |
 //! | [`localnodes`] | the body of an answer, in pieces | [`Listed`](localnodes::Listed), or why it says nothing |
 //! | [`nodes`] | nodes in any order | [`NodeList`](nodes::NodeList): each once, in canonical order |
 //! | [`plan`] | a list, a seed or none, what is known of each node | [`QueryPlan`](plan::QueryPlan): the node of each attempt |
@@ -18,3 +22,7 @@ pub mod plan;
 pub mod health;
 pub mod localnodes;
 pub mod affinity;
+pub mod scope;
+pub mod live_nodes;
+pub mod discovery;
+pub mod pace;

@@ -3,13 +3,20 @@
 
 mod affinity;
 mod batch;
+mod candidates;
+mod discovery;
+mod discovery_limits;
 mod generator;
 mod health;
 mod key_names;
+mod live_nodes;
 mod localnodes;
 mod node;
+mod pace;
 mod plan;
 mod plan_cost;
 mod plan_vectors;
 mod probes;
+mod scope;
 mod support;
+mod world;

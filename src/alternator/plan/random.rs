@@ -66,6 +66,17 @@ impl Randomness {
     }
 }
 
+impl Randomness {
+    /// Puts items into a random order.
+    pub(crate) fn shuffle<T>(&self, items: &mut [T]) {
+        let mut stream = Stream::new(self.draw());
+        for last in (1..items.len()).rev() {
+            let drawn = stream.below(u32::try_from(last + 1).unwrap_or(u32::MAX));
+            items.swap(last, drawn as usize);
+        }
+    }
+}
+
 impl Default for Randomness {
     fn default() -> Self {
         Self::from_system()
