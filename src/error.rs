@@ -218,7 +218,6 @@ impl Error {
 /// One line: what failed, and every contact point and address or every try with its reason.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.inner.message)?;
         report::one_line(self, f)
     }
 }

@@ -12,7 +12,7 @@ mod report;
 
 pub use self::{
     connect::{Class, ConnectError, FailedAttempt},
-    report::{Report, chain},
+    report::{Report, chain, printable},
 };
 
 /// Any error, boxed: what an inner service of a layer may fail with.

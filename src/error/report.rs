@@ -2,7 +2,10 @@
 
 use std::fmt;
 
-use messina_layers::{ConnectError, error::chain};
+use messina_layers::{
+    ConnectError,
+    error::{chain, printable},
+};
 
 use super::Error;
 
@@ -20,12 +23,12 @@ impl<'a> Report<'a> {
 
 impl fmt::Display for Report<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.error.inner.message)?;
+        write!(f, "{}", printable(&self.error.inner.message))?;
         if let Some(source) = &self.error.inner.source {
             write!(f, ": {}", chain(&**source))?;
         }
         for failed in self.error.contact_points() {
-            write!(f, "\ncontact point {}: {}", failed.name, failed.error.report())?;
+            write!(f, "\ncontact point {}: {}", printable(&failed.name), failed.error.report())?;
         }
         for tried in self.error.tries() {
             write!(
@@ -41,13 +44,14 @@ impl fmt::Display for Report<'_> {
     }
 }
 
-/// What follows the message of an error on its one line.
+/// The one line of an error.
 pub(super) fn one_line(error: &Error, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    write!(f, "{}", printable(&error.inner.message))?;
     if let Some(source) = &error.inner.source {
         write!(f, ": {}", chain(&**source))?;
     }
     for (i, failed) in error.contact_points().iter().enumerate() {
-        write!(f, "{}{}", if i == 0 { ": " } else { "; " }, failed.name)?;
+        write!(f, "{}{}", if i == 0 { ": " } else { "; " }, printable(&failed.name))?;
         contact_point(&failed.error, f)?;
     }
     for (i, tried) in error.tries().iter().enumerate() {

@@ -65,6 +65,23 @@ async fn everything_in_one_line() {
     assert!(format!("{error:?}").contains("one.test:9042"));
 }
 
+/// report 23: a server's text stays on its line and can be read to its end.
+#[tokio::test(start_paused = true)]
+async fn texts_of_servers() {
+    let network = Network::new();
+    let rude = format!("\u{1b}[2J\nno contact point\0{}", "x".repeat(60_000));
+    let cluster = Cluster::builder().network(&network).fault(0, Stage::Startup, Fault::error(0x1001, &rude));
+    let cluster = cluster.start().await.unwrap();
+    let error = named(&network, cluster.addrs()).build().await.unwrap_err();
+    let report = error.report().to_string();
+    for text in [error.to_string(), report.replace('\n', "")] {
+        assert!(text.contains("\\u{1b}[2J\\nno contact point\\u{0}xxx"), "{text:?}");
+        assert!(!text.contains(char::is_control) && text.len() < 1500, "{text:?}");
+        assert!(text.contains("... (the first 500 of 60"), "{text}");
+    }
+    assert_eq!(report.lines().count(), 3, "{report}");
+}
+
 /// connect 139: what the session logged before says the same, once per contact point.
 #[tokio::test(start_paused = true)]
 async fn the_log_has_the_table() {

@@ -14,6 +14,7 @@ mod handshake;
 mod identity;
 mod orders;
 mod overlap;
+mod printing;
 mod readiness;
 mod resolve;
 mod seams;
