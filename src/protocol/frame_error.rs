@@ -15,7 +15,7 @@ pub enum FrameError {
         limit: u32,
     },
     /// What came is not an answer in any version of the protocol.
-    #[error("the peer does not speak CQL: an answer cannot begin with the byte {first_byte:#04x}")]
+    #[error("the peer does not speak CQL: an answer cannot begin with the byte {first_byte:#04x}{}", instead(*first_byte))]
     NotAResponse {
         /// The byte where the version should stand.
         first_byte: u8,
@@ -70,6 +70,16 @@ pub enum FrameError {
         /// How much too much it is.
         extra: usize,
     },
+}
+
+/// What speaks there instead, where its first byte tells.
+fn instead(first_byte: u8) -> &'static str {
+    match first_byte {
+        // The content types of an alert and of a handshake.
+        0x15 | 0x16 => "; this looks like TLS: does the server want TLS on this port?",
+        b'H' => "; this looks like HTTP: is this the port for CQL?",
+        _ => "",
+    }
 }
 
 /// Why compressed bytes do not unpack.

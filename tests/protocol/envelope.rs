@@ -53,6 +53,17 @@ fn another_protocol_is_told_at_once() {
     let mut http = BytesMut::from(&b"H"[..]);
     let refused = decode_response(&mut http, DEFAULT_MAX_BODY).unwrap_err();
     assert_eq!(refused, FrameError::NotAResponse { first_byte: b'H' });
+    for (first_byte, hint) in
+        [(b'H', Some("HTTP")), (0x15, Some("TLS")), (0x16, Some("TLS")), (0x04, None), (0x17, None)]
+    {
+        let text = FrameError::NotAResponse { first_byte }.to_string();
+        assert!(text.contains(&format!("cannot begin with the byte {first_byte:#04x}")), "{text}");
+        assert_eq!(
+            text.split_once("; this looks like ").map(|(_, what)| what.split(':').next().unwrap()),
+            hint,
+            "{text}"
+        );
+    }
 }
 
 /// cql 1: a short body is copied out of the read buffer, a long one is cut out of it.
