@@ -92,20 +92,32 @@ mod with_rustls {
     use crate::{
         error::BoxError,
         target::{Accept, TlsIdentity},
-        tls::{TlsLayer, config},
+        tls::{TlsLayer, config, verify},
     };
     use std::{future::Future, net::IpAddr};
     use tokio_rustls::rustls::pki_types::ServerName;
 
     /// A TLS handshake in progress.
     // Boxed, because it is over a kilobyte that the future of a plain target would carry through every layer.
-    pub(in crate::tls) struct Connect<IO>(Box<tokio_rustls::Connect<IO>>);
+    pub(in crate::tls) struct Connect<IO>(Box<Handshake<IO>>);
+
+    struct Handshake<IO> {
+        connect: tokio_rustls::Connect<IO>,
+        // The address that is verified, where the target names nothing else.
+        address: Option<IpAddr>,
+    }
 
     impl<IO: AsyncRead + AsyncWrite + Unpin> Future for Connect<IO> {
         type Output = io::Result<MaybeTls<IO>>;
 
         fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-            Pin::new(&mut *self.0).poll(cx).map_ok(|stream| MaybeTls::Tls(Box::new(stream)))
+            let address = self.0.address;
+            Pin::new(&mut self.0.connect).poll(cx).map_ok(|stream| MaybeTls::Tls(Box::new(stream))).map_err(|error| {
+                match address {
+                    Some(address) => verify::explained(error, address),
+                    None => error,
+                }
+            })
         }
     }
 
@@ -134,7 +146,9 @@ mod with_rustls {
                 None => accepted[0].clone(),
             };
             let config = settings.for_names(&asked, accepted)?;
-            Ok(Connect(Box::new(tokio_rustls::TlsConnector::from(config).connect(asked, io))))
+            let address = matches!(identity.accept, Accept::Dialled).then_some(dialled);
+            let connect = tokio_rustls::TlsConnector::from(config).connect(asked, io);
+            Ok(Connect(Box::new(Handshake { connect, address })))
         }
     }
 }

@@ -1,9 +1,10 @@
-//! A verifier that checks a certificate against names of its own instead of the name asked for.
+//! A verifier that checks a certificate against names of its own instead of the name asked for; what to do where
+//! the address was checked.
 
-use std::sync::Arc;
+use std::{fmt, io, net::IpAddr, sync::Arc};
 
 use tokio_rustls::rustls::{
-    DigitallySignedStruct, Error, SignatureScheme,
+    CertificateError, DigitallySignedStruct, Error, SignatureScheme,
     client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
     pki_types::{CertificateDer, ServerName, UnixTime},
 };
@@ -60,5 +61,40 @@ impl ServerCertVerifier for AnyOf {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.inner.supported_verify_schemes()
+    }
+}
+
+/// Says why an address was verified, and what can be verified instead, if that is what failed.
+pub(super) fn explained(error: io::Error, address: IpAddr) -> io::Error {
+    let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Error>());
+    match tls {
+        Some(Error::InvalidCertificate(
+            CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
+        )) => io::Error::new(error.kind(), NotForAddress { address, source: error }),
+        _ => error,
+    }
+}
+
+/// A certificate that is not valid for the address of a target without a name.
+#[derive(Debug)]
+struct NotForAddress {
+    address: IpAddr,
+    source: io::Error,
+}
+
+impl fmt::Display for NotForAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "the address {} itself was verified, because the target has no name; names to accept instead can be \
+             configured (`Accept::Names`, for a session `tls_accepted_name`)",
+            self.address
+        )
+    }
+}
+
+impl std::error::Error for NotForAddress {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        Some(&self.source)
     }
 }

@@ -110,7 +110,9 @@ async fn the_configured_name_is_verified() {
     assert_eq!(sni.as_deref(), Some("db.test"));
 
     let other = authority.issue(&["other.test", "10.0.0.1"]);
-    refused_name(&connect(&client, &other, named(), "10.0.0.1:9042").await.unwrap_err());
+    let error = connect(&client, &other, named(), "10.0.0.1:9042").await.unwrap_err();
+    refused_name(&error);
+    assert!(!messina_layers::error::chain(&error).to_string().contains("itself was verified"), "no advice about names");
 }
 
 /// A final dot and capitals are ways to write the same name.
@@ -140,7 +142,12 @@ async fn without_a_name_the_dialled_address_is_verified() {
     let error = connect_target(&client, &certificate, target(&literal), "10.0.0.3:9042").await.unwrap_err();
     refused_name(&error);
     let names_only = authority.issue(&["db.test"]);
-    refused_name(&connect_target(&client, &names_only, target(&literal), "10.0.0.2:9042").await.unwrap_err());
+    let error = connect_target(&client, &names_only, target(&literal), "10.0.0.2:9042").await.unwrap_err();
+    refused_name(&error);
+    let text = messina_layers::error::chain(&error).to_string();
+    assert!(text.contains("the address 10.0.0.2 itself was verified, because the target has no name"), "{text}");
+    assert!(text.contains("`Accept::Names`") && text.contains("`tls_accepted_name`"), "{text}");
+    assert!(error.find::<rustls::Error>().is_some(), "what was wrong stays typed");
 }
 
 /// reviewer 26: the zone is part of what is dialled, not of what is verified.
