@@ -1,6 +1,7 @@
 //! A layer around each attempt that keeps what became of it: the same seam that an application may use.
 
 use std::{
+    fmt,
     future::Future,
     net::SocketAddr,
     pin::Pin,
@@ -14,40 +15,82 @@ use messina::{
     establish::{Accepted, BoxAttempt, Open},
     layers::{AttemptError, Candidate, error::chain},
 };
-use tokio::time::Instant;
+use tokio::{sync::watch, time::Instant};
 use tower::{Layer, Service};
 
 /// Keeps every attempt; clones share what they keep.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(crate) struct Attempts {
     kept: Arc<Mutex<Vec<Kept>>>,
+    ended: Arc<watch::Sender<()>>,
 }
 
+/// One attempt, in the order of dialling.
 #[derive(Debug)]
 struct Kept {
     addr: SocketAddr,
-    elapsed: Duration,
-    outcome: String,
+    // Whether it was for the control connection; else for a node's.
+    control: bool,
+    // Nothing while it goes on.
+    end: Option<(Duration, Outcome)>,
+}
+
+#[derive(Debug)]
+enum Outcome {
+    Connected,
+    GivenUp,
+    Failed(String),
+}
+
+impl Default for Attempts {
+    fn default() -> Self {
+        Self { kept: Arc::default(), ended: Arc::new(watch::Sender::new(())) }
+    }
 }
 
 impl Attempts {
     /// How many attempts failed so far.
     pub(crate) fn failed(&self) -> usize {
-        self.lock().iter().filter(|kept| kept.outcome != CONNECTED).count()
+        let failed = |kept: &&Kept| matches!(kept.end, Some((_, Outcome::GivenUp | Outcome::Failed(_))));
+        self.lock().iter().filter(failed).count()
     }
 
-    /// A row per attempt, in the order in which they ended.
+    /// Waits until each of these addresses has a connection for requests.
+    pub(crate) async fn connected_nodes(&self, addrs: &[SocketAddr]) {
+        let connected = |addr: &SocketAddr| {
+            let of_node =
+                |kept: &Kept| kept.addr == *addr && !kept.control && matches!(kept.end, Some((_, Outcome::Connected)));
+            self.lock().iter().any(of_node)
+        };
+        let mut ended = self.ended.subscribe();
+        while !addrs.iter().all(connected) {
+            // The sender lives as long as `self`.
+            if ended.changed().await.is_err() {
+                return;
+            }
+        }
+    }
+
+    /// A row per attempt, in the order of dialling.
     pub(crate) fn table(&self) -> Table {
         let mut table = Table::new();
-        table.load_style(UTF8_BORDERS_ONLY).set_header(["address", "after", "outcome"]);
+        table.load_style(UTF8_BORDERS_ONLY).set_header(["address", "for", "after", "outcome"]);
         for kept in self.lock().iter() {
-            table.add_row([kept.addr.to_string(), format!("{:.1?}", kept.elapsed), kept.outcome.clone()]);
+            let purpose = if kept.control { "control" } else { "node" };
+            let (after, outcome) = match &kept.end {
+                None => (String::new(), "goes on".to_owned()),
+                Some((elapsed, outcome)) => (format!("{elapsed:.1?}"), outcome.to_string()),
+            };
+            table.add_row([kept.addr.to_string(), purpose.to_owned(), after, outcome]);
         }
         table
     }
 
-    fn keep(&self, kept: Kept) {
-        self.lock().push(kept);
+    /// A new row.
+    fn begin(&self, addr: SocketAddr, control: bool) -> Watch {
+        let mut kept = self.lock();
+        kept.push(Kept { addr, control, end: None });
+        Watch { row: kept.len() - 1, started: Instant::now(), attempts: self.clone(), ended: false }
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Kept>> {
@@ -55,7 +98,15 @@ impl Attempts {
     }
 }
 
-const CONNECTED: &str = "connected";
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Connected => f.write_str("connected"),
+            Self::GivenUp => f.write_str("given up: another address won"),
+            Self::Failed(why) => f.write_str(why),
+        }
+    }
+}
 
 impl Layer<BoxAttempt> for Attempts {
     type Service = Watched;
@@ -82,14 +133,13 @@ impl Service<Candidate<Open>> for Watched {
     }
 
     fn call(&mut self, candidate: Candidate<Open>) -> Self::Future {
-        let (addr, started, attempts) = (candidate.addr(), Instant::now(), self.attempts.clone());
-        let mut watch = Watch { addr, started, attempts: Some(attempts) };
+        let mut watch = self.attempts.begin(candidate.addr(), candidate.target().is_control());
         let attempt = self.inner.call(candidate);
         Box::pin(async move {
             let result = attempt.await;
             watch.end(match &result {
-                Ok(_) => CONNECTED.to_owned(),
-                Err(error) => format!("failed at {}: {}", error.stage(), chain(error.cause())),
+                Ok(_) => Outcome::Connected,
+                Err(error) => Outcome::Failed(format!("failed at {}: {}", error.stage(), chain(error.cause()))),
             });
             result
         })
@@ -98,21 +148,27 @@ impl Service<Candidate<Open>> for Watched {
 
 /// Tells the end of an attempt, also of one that was dropped because another won.
 struct Watch {
-    addr: SocketAddr,
+    row: usize,
     started: Instant,
-    attempts: Option<Attempts>,
+    attempts: Attempts,
+    ended: bool,
 }
 
 impl Watch {
-    fn end(&mut self, outcome: String) {
-        if let Some(attempts) = self.attempts.take() {
-            attempts.keep(Kept { addr: self.addr, elapsed: self.started.elapsed(), outcome });
+    fn end(&mut self, outcome: Outcome) {
+        if self.ended {
+            return;
         }
+        self.ended = true;
+        if let Some(kept) = self.attempts.lock().get_mut(self.row) {
+            kept.end = Some((self.started.elapsed(), outcome));
+        }
+        self.attempts.ended.send_replace(());
     }
 }
 
 impl Drop for Watch {
     fn drop(&mut self) {
-        self.end("given up: another address won".to_owned());
+        self.end(Outcome::GivenUp);
     }
 }

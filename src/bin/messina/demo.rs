@@ -2,6 +2,7 @@
 
 use std::{
     error::Error,
+    io::{stderr, stdout},
     process::ExitCode,
     sync::{
         Arc,
@@ -27,66 +28,78 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// How soon queries must be answered again after the name has moved.
 const RECOVERY: Duration = Duration::from_secs(10);
 
+/// How soon every node of the cluster must be connected.
+const ALL_NODES: Duration = Duration::from_secs(10);
+
 type Step<T> = Result<T, Box<dyn Error>>;
 
 pub(crate) async fn run() -> ExitCode {
     match timeout(LIMIT, demo()).await {
         Ok(Ok(())) => {
-            println!("\nEvery step held.");
+            say!(stdout(), "\nEvery step held.");
             ExitCode::SUCCESS
         }
         Ok(Err(error)) => {
-            eprintln!("\nA step did not hold: {error}");
+            say!(stderr(), "\nA step did not hold: {error}");
             ExitCode::FAILURE
         }
         Err(_) => {
-            eprintln!("\nThe demo did not end within {LIMIT:?}.");
+            say!(stderr(), "\nThe demo did not end within {LIMIT:?}.");
             ExitCode::FAILURE
         }
     }
 }
 
 async fn demo() -> Step<()> {
-    println!("1. A cluster of three nodes and a DNS server in this process; the name {NAME} leads to");
+    say!(stdout(), "1. A cluster of three nodes and a DNS server in this process; the name {NAME} leads to");
     let mut set = StageSet::start().await?;
     for (what, bare) in &set.bad {
-        println!("     {:<21} {what}", bare.addr());
+        say!(stdout(), "     {:<21} {what}", bare.addr());
     }
     for node in set.cluster.nodes() {
-        println!("     {:<21} a live node", node.addr());
+        say!(stdout(), "     {:<21} a live node", node.addr());
     }
 
-    println!("\n2. Connecting by the name, in this order (an application would leave it shuffled):");
+    say!(stdout(), "\n2. Connecting by the name, in this order (an application would leave it shuffled):");
     let attempts = Attempts::default();
     let session = connect(&set, &attempts).await?;
-    println!("{}", attempts.table());
+    // The session is there as soon as one node is connected; the others go on in the background.
+    let addrs = set.cluster.addrs();
+    timeout(ALL_NODES, attempts.connected_nodes(&addrs))
+        .await
+        .map_err(|_| format!("not every node was connected within {ALL_NODES:?}"))?;
+    say!(stdout(), "{}", attempts.table());
     check(attempts.failed() >= set.bad.len(), "every bad address was tried and passed over")?;
 
-    println!("\n3. Writing and reading:");
+    say!(stdout(), "\n3. Writing and reading:");
     for (id, name) in [(1, "Scylla"), (2, "Charybdis"), (3, "Messina")] {
         session.execute(INSERT, (id, name)).await?;
     }
     let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
     for (id, name) in &users {
-        println!("     {id}  {name}");
+        say!(stdout(), "     {id}  {name}");
     }
     check(users.len() == 3, "three rows came back")?;
 
     let load = Load::start(session.clone());
-    println!("\n4. Killing a node while queries go on:");
+    say!(stdout(), "\n4. Killing a node while queries go on:");
     let before = load.answered();
     set.cluster.node(0).kill().await;
     load.wait_for_more(before, 50, RECOVERY).await?;
-    println!("     {} more queries answered, {} failed", load.answered() - before, load.failed());
+    say!(stdout(), "     {} more queries answered, {} failed", load.answered() - before, load.failed());
 
-    println!("\n5. Killing every node, starting others at other addresses, moving the name:");
+    say!(stdout(), "\n5. Killing every node, starting others at other addresses, moving the name:");
     let failed_before = load.failed();
     set.move_everything().await?;
     let moved = Instant::now();
     let at_move = load.answered();
     load.wait_for_more(at_move, 50, RECOVERY).await?;
-    println!("     queries are answered again {:.1?} after the name moved", load.since(moved).unwrap_or_default());
-    println!("     {} failed while no node was alive", load.failed() - failed_before);
+    say!(
+        stdout(),
+        "     queries are answered again {:.1?} after the name moved",
+        load.since(moved).unwrap_or_default()
+    );
+    say!(stdout(), "     {} failed while no node was alive", load.failed() - failed_before);
 
     let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
     check(users.len() == 3, "the rows are still there")?;

@@ -1,5 +1,13 @@
 //! The `messina` command.
 
+/// Prints a line; whoever reads may go away or have no room, and the rest goes on without.
+macro_rules! say {
+    ($to:expr, $($line:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!($to, $($line)*);
+    }};
+}
+
 mod attempts;
 mod demo;
 mod stage_set;
