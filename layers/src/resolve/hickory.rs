@@ -14,7 +14,8 @@ use std::{
 use hickory_resolver::{
     TokioResolver,
     config::{ConnectionConfig, LookupIpStrategy, NameServerConfig, ResolverConfig},
-    net::{NetError, runtime::TokioRuntimeProvider},
+    net::{DnsError, NetError, runtime::TokioRuntimeProvider},
+    proto::op::ResponseCode,
 };
 use tower_service::Service;
 
@@ -216,17 +217,47 @@ pub struct HickoryError {
 impl fmt::Display for HickoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, source } = self;
-        if source.is_nx_domain() {
-            write!(f, "DNS knows no name {name}")?;
-        } else {
-            write!(f, "DNS gave no answer for {name}")?;
+        match source {
+            _ if source.is_nx_domain() => write!(f, "DNS knows no name {name} (NXDOMAIN)")?,
+            NetError::Timeout => write!(f, "DNS gave no answer for {name}: no server answered in time")?,
+            NetError::NoConnections => write!(f, "DNS gave no answer for {name}: no server could be reached")?,
+            _ => match self.code() {
+                Some(ResponseCode::ServFail) => {
+                    write!(f, "DNS gave no answer for {name}: the server failed to find one (SERVFAIL)")?;
+                }
+                Some(ResponseCode::Refused) => {
+                    write!(f, "DNS gave no answer for {name}: the server refused to look for one (REFUSED)")?;
+                }
+                Some(ResponseCode::NoError) => write!(f, "DNS has no address for {name}")?,
+                Some(code) => write!(f, "DNS gave no answer for {name}: the server answered \"{code}\"")?,
+                None => write!(f, "DNS gave no answer for {name}")?,
+            },
         }
-        f.write_str(" (hosts file and DNS were asked; for mDNS and other nsswitch sources use the `system` resolver)")
+        f.write_str("; hosts file and DNS were asked: for mDNS and other nsswitch sources use `SystemResolver`")
+    }
+}
+
+impl HickoryError {
+    /// The error of the resolver underneath.
+    #[must_use]
+    pub fn net_error(&self) -> &NetError {
+        &self.source
+    }
+
+    /// What the server answered in place of addresses.
+    fn code(&self) -> Option<ResponseCode> {
+        match &self.source {
+            NetError::Dns(DnsError::ResponseCode(code)) => Some(*code),
+            NetError::Dns(DnsError::NoRecordsFound(none)) => Some(none.response_code),
+            _ => None,
+        }
     }
 }
 
 impl Error for HickoryError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
-        Some(&self.source)
+        // Where the sentence says it all, the text underneath would only say it again in terms of the resolver.
+        let said = self.code().is_some() || matches!(self.source, NetError::Timeout | NetError::NoConnections);
+        if said { None } else { Some(&self.source) }
     }
 }

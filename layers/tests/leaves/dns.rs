@@ -89,8 +89,9 @@ async fn an_unknown_name_is_an_error_that_names_the_alternative() {
     let error = lookup(&resolver(&server), "gone.test").await.unwrap_err();
     let text = error.to_string();
     assert!(text.starts_with("DNS knows no name gone.test"), "{text}");
-    assert!(text.contains("nsswitch") && text.contains("use the `system` resolver"), "{text}");
-    assert!(error.source().is_some());
+    assert!(text.contains("nsswitch") && text.ends_with("use `SystemResolver`"), "{text}");
+    assert_eq!(messina_layers::error::chain(&*error).to_string(), text, "nothing is said twice");
+    assert!(error.downcast_ref::<messina_layers::resolve::HickoryError>().unwrap().net_error().is_nx_domain());
     let error = connect(resolver(&server), "gone.test").await.unwrap_err();
     assert!(matches!(error, ConnectError::Resolve { .. }) && error.to_string().contains("gone.test:9042"), "{error}");
 }
@@ -99,8 +100,13 @@ async fn an_unknown_name_is_an_error_that_names_the_alternative() {
 async fn a_server_failure_is_an_error() {
     let server = DnsServer::start().await;
     server.set_both("broken.test", Zone::Error(ResponseCode::ServFail));
-    let text = lookup(&resolver(&server), "broken.test").await.unwrap_err().to_string();
-    assert!(text.starts_with("DNS gave no answer for broken.test") && text.contains("`system`"), "{text}");
+    server.set_both("closed.test", Zone::Error(ResponseCode::Refused));
+    for (text, said) in [("broken.test", "(SERVFAIL)"), ("closed.test", "(REFUSED)")] {
+        let error = lookup(&resolver(&server), text).await.unwrap_err();
+        let line = messina_layers::error::chain(&*error).to_string();
+        assert!(line.starts_with(&format!("DNS gave no answer for {text}: ")) && line.contains(said), "{line}");
+        assert!(line.contains("`SystemResolver`") && !line.contains("Query {"), "{line}");
+    }
 }
 
 /// connect 16: a name without addresses is an error naming it.
@@ -130,7 +136,8 @@ async fn silence_is_bounded() {
 
     // The resolver's own limit comes first where it is shorter, and its error names the alternative.
     let error = connect(hasty(&server), "mute.test").await.unwrap_err();
-    assert!(error.report().to_string().contains("use the `system` resolver"), "{}", error.report());
+    let report = error.report().to_string();
+    assert!(report.contains("no server answered in time") && report.ends_with("use `SystemResolver`"), "{report}");
 }
 
 /// A server that is mute for one family costs its limit, not the connect.
