@@ -57,13 +57,13 @@ impl Address {
     /// # Errors
     /// As [`Address::parse`]; a port of 0 is refused.
     pub fn new(host: &str, port: u16) -> Result<Self, AddressError> {
-        let fail = |reason| AddressError { text: host.to_owned(), reason };
+        let fail = |reason| AddressError::new(host, reason);
         let port = check_port(port).map_err(fail)?;
         host_of(host, port).map_err(fail)
     }
 
     fn parse_with(text: &str, default_port: Option<u16>) -> Result<Self, AddressError> {
-        let fail = |reason| AddressError { text: text.to_owned(), reason };
+        let fail = |reason| AddressError::new(text, reason);
         let (host, port) = split_port(text).map_err(fail)?;
         let port = match (port, default_port) {
             (Some(port), _) => check_port(digits(port).ok_or_else(|| fail(Reason::Port))?).map_err(fail)?,
@@ -155,8 +155,8 @@ impl Name {
     pub fn new(text: &str) -> Result<Self, AddressError> {
         match host_of(text, 1) {
             Ok(Address::Name(name, _)) => Ok(name),
-            Ok(Address::Socket(_)) => Err(AddressError { text: text.to_owned(), reason: Reason::Literal }),
-            Err(reason) => Err(AddressError { text: text.to_owned(), reason }),
+            Ok(Address::Socket(_)) => Err(AddressError::new(text, Reason::Literal)),
+            Err(reason) => Err(AddressError::new(text, reason)),
         }
     }
 

@@ -97,7 +97,9 @@ async fn malformed() {
         ("db.test/24", "character '/'"),
         ("user@db.test", "character '@'"),
         ("bücher.test", "character 'ü'"),
-        ("http://db.test", "the port"),
+        ("http://db.test", "scheme"),
+        ("cql://db.test:9042", "scheme"),
+        ("a.test:9042,b.test:9042", "one by one"),
         (&label, "label"),
         (&long, "longer"),
     ];

@@ -12,6 +12,18 @@ pub struct AddressError {
 }
 
 impl AddressError {
+    /// `text` is refused; some texts show what was meant better than the place at which reading them ended.
+    pub(super) fn new(text: &str, reason: Reason) -> Self {
+        let reason = if text.contains(',') {
+            Reason::Several
+        } else if text.contains("://") {
+            Reason::Scheme
+        } else {
+            reason
+        };
+        Self { text: text.to_owned(), reason }
+    }
+
     /// The text that was refused.
     #[must_use]
     pub fn text(&self) -> &str {
@@ -44,6 +56,13 @@ impl fmt::Display for AddressError {
             ),
             Reason::Label => write!(f, "the name {text:?} has a label that is not 1 to {MAX_LABEL} characters long"),
             Reason::Length => write!(f, "the name {text:?} is longer than {MAX_NAME} characters"),
+            Reason::Scheme => {
+                write!(
+                    f,
+                    "{text:?} has a scheme (`://`), which an address has not; write `host`, `host:port` or `[ipv6]:port`"
+                )
+            }
+            Reason::Several => write!(f, "{text:?} has a comma; give several addresses one by one, each on its own"),
             Reason::Literal => write!(f, "{text:?} is an IP address, not a name"),
         }
     }
@@ -64,4 +83,6 @@ pub(super) enum Reason {
     Label,
     Length,
     Literal,
+    Scheme,
+    Several,
 }

@@ -105,6 +105,12 @@ fn what_is_no_address_is_refused_with_text_problem_and_remedy() {
         ("host:-1", "the port", "a number from 1 to 65535"),
         ("host: 1", "the port", "a number from 1 to 65535"),
         ("host:cql", "the port", "a number from 1 to 65535"),
+        ("cql://host:9042", "has a scheme", "write `host`, `host:port`"),
+        ("http://host", "has a scheme", "write `host`, `host:port`"),
+        ("tcp://10.0.0.1:9042/", "has a scheme", "write `host`, `host:port`"),
+        ("host:9042,host2:9042", "has a comma", "one by one"),
+        ("host, host2", "has a comma", "one by one"),
+        ("cql://host,host2", "has a comma", "one by one"),
         ("[::1]:", "the port", "a number from 1 to 65535"),
         ("[::1]:+1", "the port", "a number from 1 to 65535"),
     ] {
