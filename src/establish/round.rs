@@ -82,8 +82,9 @@ impl Round {
 /// Whether the next plan entry would fail there too, whoever it expects.
 fn holds_for_all(error: &AttemptError) -> bool {
     let expected_another = error.find::<WrongHost>().is_some_and(|wrong| matches!(wrong, WrongHost::Other { .. }));
-    let decided = error.find::<GivenUp>().is_none() && error.find::<FailedBefore>().is_none();
-    error.scope() != Scope::Endpoint && !expected_another && decided
+    // An attempt that was cut off by the winner did not fail.
+    let cut_off = error.find::<GivenUp>().is_some();
+    error.scope() != Scope::Endpoint && !expected_another && !cut_off
 }
 
 impl fmt::Debug for Round {

@@ -132,6 +132,20 @@ async fn nobody_tells_the_nodes() {
     assert_eq!((network.dialled().len() - before, stages(&error)), (1, vec!["nodes"]));
 }
 
+/// connect D4: an attempt that was cut off by the one that won did not fail: if the winner turns out to be of no use,
+/// it is tried again.
+#[tokio::test(start_paused = true)]
+async fn cut_off_is_not_failed() {
+    let network = Network::new();
+    let cluster = Cluster::builder().network(&network).nodes(2);
+    let cluster = cluster.fault(0, Stage::Options, Fault::Delay(Duration::from_millis(400)));
+    let cluster = cluster.fault(1, Stage::Peers, Fault::error(0x1001, "busy")).start().await.unwrap();
+    let session = named(&network, cluster.addrs()).build().await.unwrap();
+    let [slow, useless] = cluster.addrs()[..] else { panic!("two nodes") };
+    assert_eq!(network.dialled()[..3], [slow, useless, slow]);
+    drop(session);
+}
+
 /// report 31: a row of the node list without an address: skipped with a line that names server, table and column.
 #[tokio::test(start_paused = true)]
 async fn a_row_without_an_address() {
