@@ -61,6 +61,11 @@ impl Events {
         SEEN.with_borrow(|seen| seen.iter().filter(|event| event.message.contains(text)).cloned().collect())
     }
 
+    /// How many warnings have a message that contains this text.
+    pub(crate) fn warned(&self, text: &str) -> usize {
+        self.warnings().iter().filter(|event| event.message.contains(text)).count()
+    }
+
     /// The warnings.
     pub(crate) fn warnings(&self) -> Vec<Seen> {
         SEEN.with_borrow(|seen| seen.iter().filter(|event| event.level == Level::WARN).cloned().collect())
