@@ -1,5 +1,7 @@
 //! Layers of the application's own: around the connect, around each address, around each dial.
 
+mod wrapped;
+
 use std::{
     net::SocketAddr,
     sync::{
