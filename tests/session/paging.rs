@@ -87,6 +87,22 @@ async fn a_page_that_does_not_come() {
     assert_eq!(late.tries().len(), 1);
 }
 
+/// surface 1: a stream that is dropped gives up the page on its way.
+#[tokio::test(start_paused = true)]
+async fn a_dropped_stream() {
+    // One request that was given up is one too many, so that its connection is seen to close.
+    let (cluster, session) = start_with(|cluster| cluster, |session| session.requests_per_connection(1, 0)).await;
+    cluster.prime(ALL, six());
+    cluster.fault(Stage::Query, Fault::Silence.after(1));
+    let open = cluster.log().now().open();
+    let stream = session.execute(ALL, ()).await.unwrap().stream::<(i32,)>();
+    settle().await;
+    assert_eq!((cluster.node(0).count(Stage::Query), cluster.log().now().open()), (2, open));
+    drop(stream);
+    settle().await;
+    assert_eq!(cluster.log().now().open(), open - 1);
+}
+
 /// driver 2.1: pages come from the node that gave the first one, and from another when that is gone.
 #[tokio::test(start_paused = true)]
 async fn pages_stay_on_their_node() {
@@ -130,6 +146,22 @@ async fn paging_by_hand() {
     let page = session.execute(&statement, ()).await.unwrap().into_page();
     assert_eq!(page.rows::<(i32,)>().unwrap().map(Result::unwrap).collect::<Vec<_>>(), [(2,)]);
     assert_eq!(page.paging_state(), None);
+}
+
+/// cql 3: a paging state is not valid across versions of the protocol, so it is not sent in another one.
+#[tokio::test(start_paused = true)]
+async fn a_paging_state_of_another_version() {
+    let versions = async |version| start_with(|cluster| cluster.versions([version]), |session| session).await;
+    let ((v4, old), (v5, new)) = (versions(4).await, versions(5).await);
+    v4.prime(ALL, six());
+    v5.prime(ALL, six());
+    let page = old.execute(ALL, ()).await.unwrap().into_page();
+    let statement = Statement::new(ALL).with_paging_state(page.paging_state());
+    old.execute(&statement, ()).await.unwrap();
+    let wrong = error(new.execute(&statement, ()).await);
+    assert_eq!(wrong.kind(), Kind::Statement);
+    assert!(wrong.to_string().contains("another protocol version"), "{wrong}");
+    assert_eq!(v5.node(0).count(Stage::Query), 0);
 }
 
 /// driver 2.1: a server that repeats an empty page is an error, not an endless loop.

@@ -117,6 +117,20 @@ async fn lost_while_preparing_again() {
     assert_eq!(cluster.node(0).count(Stage::Prepare), 2);
 }
 
+/// driver 2.1: each node that a request comes to may be told about the statement once.
+#[tokio::test(start_paused = true)]
+async fn each_node_of_one_request_is_told() {
+    let (cluster, session) = prepared_on(2).await;
+    let prepared = session.prepare(Statement::new(BY_ID).with_idempotence(true)).await.unwrap();
+    // The first EXECUTE is answered, the one after PREPARE is lost.
+    cluster.node(0).fault(Stage::Query, Fault::Reset.after(1).times(1));
+    for _ in 0..3 {
+        cluster.nodes().iter().for_each(|node| node.forget_prepared());
+        assert_eq!(name(&session, &prepared).await, "Ada");
+    }
+    assert_eq!(cluster.node(0).count(Stage::Query), 2);
+}
+
 /// surface 1: text with values that many send at once is prepared once.
 #[tokio::test(start_paused = true)]
 async fn many_prepare_once() {
