@@ -55,6 +55,10 @@ pub struct Config {
     pub tls_timeout: Duration,
     /// Limits each step of a connect after TLS.
     pub init_timeout: Duration,
+    /// How long nothing may be answered on a connection before a heartbeat is sent.
+    pub heartbeat_interval: Duration,
+    /// Limits the answer to a heartbeat.
+    pub heartbeat_timeout: Duration,
     /// TLS, where wanted.
     pub tls: Option<TlsSettings>,
     /// How to log in, where wanted.

@@ -13,6 +13,7 @@ mod driver;
 mod error;
 mod events;
 mod handle;
+mod heartbeat;
 mod limits;
 mod line;
 mod opening;

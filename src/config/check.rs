@@ -27,6 +27,8 @@ impl Draft {
             ("advanced.connection.connect-timeout", self.connect_timeout),
             ("advanced.connection.tls-handshake-timeout", self.tls_timeout.unwrap_or(self.connect_timeout)),
             ("advanced.connection.init-query-timeout", self.init_timeout),
+            ("advanced.heartbeat.interval", self.heartbeat_interval),
+            ("advanced.heartbeat.timeout", self.heartbeat_timeout.unwrap_or(self.init_timeout)),
             ("basic.request.timeout", self.request_timeout),
         ] {
             at_least_a_millisecond(option, limit)?;
@@ -74,6 +76,8 @@ impl Draft {
             connect_timeout: self.connect_timeout,
             tls_timeout: self.tls_timeout.unwrap_or(self.connect_timeout),
             init_timeout: self.init_timeout,
+            heartbeat_interval: self.heartbeat_interval,
+            heartbeat_timeout: self.heartbeat_timeout.unwrap_or(self.init_timeout),
             tls,
             authenticator: self.authenticator,
             protocol_version: self.protocol_version,

@@ -38,6 +38,10 @@ pub struct Draft {
     pub tls_timeout: Option<Duration>,
     /// `advanced.connection.init-query-timeout`: 5 s.
     pub init_timeout: Duration,
+    /// `advanced.heartbeat.interval`: 30 s.
+    pub heartbeat_interval: Duration,
+    /// `advanced.heartbeat.timeout`: as the init timeout.
+    pub heartbeat_timeout: Option<Duration>,
     /// `advanced.connection.max-requests-per-connection`: 1024.
     pub max_requests: usize,
     /// `advanced.connection.max-orphan-requests`: 256.
@@ -97,6 +101,8 @@ impl Default for Draft {
             connect_timeout: Duration::from_secs(5),
             tls_timeout: None,
             init_timeout: Duration::from_secs(5),
+            heartbeat_interval: Duration::from_secs(30),
+            heartbeat_timeout: None,
             max_requests: 1024,
             max_orphans: 256,
             host_id_check: HostIdCheck::Reject,

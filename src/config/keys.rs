@@ -31,6 +31,8 @@ pub const KEYS: &[&str] = &[
     "advanced.connection.max-requests-per-connection",
     "advanced.connection.max-orphan-requests",
     "advanced.connection.host-id-check",
+    "advanced.heartbeat.interval",
+    "advanced.heartbeat.timeout",
     "advanced.socket.tcp-no-delay",
     "advanced.socket.keep-alive",
     "advanced.protocol.version",
@@ -73,6 +75,8 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         }
         "advanced.connection.max-orphan-requests" => draft.max_orphans = number(key, value, "0 or more")?,
         "advanced.connection.host-id-check" => draft.host_id_check = host_id_check(key, value)?,
+        "advanced.heartbeat.interval" => draft.heartbeat_interval = duration(key, value)?,
+        "advanced.heartbeat.timeout" => draft.heartbeat_timeout = Some(duration(key, value)?),
         "advanced.socket.tcp-no-delay" => draft.nodelay = boolean(key, value)?,
         "advanced.socket.keep-alive" => draft.keepalive = Some(duration(key, value)?),
         "advanced.protocol.version" => draft.protocol_version = Some(version(key, value)?),

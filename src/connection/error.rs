@@ -57,6 +57,9 @@ pub enum Reason {
     /// Nothing could be written for this long while bytes were waiting.
     #[error("nothing could be written for {0:?}")]
     WriteTimeout(Duration),
+    /// A heartbeat was not answered, nor anything else, in this time.
+    #[error("nothing was answered, and a heartbeat not within {0:?}")]
+    Heartbeat(Duration),
     /// Too many requests were given up while their answers were still due.
     #[error("{orphans} requests were given up and never answered")]
     TooManyOrphans {

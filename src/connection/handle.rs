@@ -17,6 +17,9 @@ use super::shared::Shared;
 use crate::protocol::request::Request;
 use crate::protocol::{Compression, Dialect};
 
+/// As good as no limit: 30 years.
+pub(super) const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
 /// A handle of a live connection; cheap to clone.
 ///
 /// As a [`Service`] it follows tower's `ConcurrencyLimit`: being ready holds room for one request, and a clone starts
@@ -113,7 +116,9 @@ impl Connection {
     /// It begins at once; the future waits for the end and may be dropped.
     pub fn close(&self, limit: Duration) -> impl Future<Output = Closed> + Send + use<> {
         let shared = Arc::clone(self.shared());
-        let deadline = Instant::now() + limit;
+        let now = Instant::now();
+        // Longer than any clock counts is as good as for ever.
+        let deadline = now.checked_add(limit).unwrap_or(now + FOR_EVER);
         let mut state = shared.lock();
         let wakers = shared.begin_close(&mut state, Reason::Closed, Some(deadline));
         drop(state);
@@ -133,6 +138,20 @@ impl Connection {
     pub fn closed(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
         let shared = Arc::clone(self.shared());
         async move { ended(&shared).await.error }
+    }
+
+    /// Waits until the connection takes no more requests; those in flight may still be answered.
+    pub fn retired(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
+        let shared = Arc::clone(self.shared());
+        async move {
+            loop {
+                let told = shared.retired.notified();
+                if let Some(error) = shared.lock().refusal() {
+                    return error.clone();
+                }
+                told.await;
+            }
+        }
     }
 
     /// Why the connection takes no new requests; `None` while it does.

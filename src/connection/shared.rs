@@ -29,6 +29,8 @@ pub(super) struct Shared {
     opened: Instant,
     last_answer: AtomicU64,
     pub(super) ended: Notify,
+    /// Told when the connection begins to close, and when it ends.
+    pub(super) retired: Notify,
 }
 
 /// What both sides agreed on before STARTUP.
@@ -53,6 +55,7 @@ impl Shared {
             opened: Instant::now(),
             last_answer: AtomicU64::new(0),
             ended: Notify::new(),
+            retired: Notify::new(),
         }
     }
 
@@ -173,6 +176,7 @@ impl Shared {
             None => {
                 let error = self.error(reason);
                 state.closing = Some(Closing { error, deadline });
+                self.retired.notify_waiters();
             }
         }
         let mut wakers = Vec::new();
@@ -207,6 +211,7 @@ impl Shared {
         for waker in wakers {
             waker.wake();
         }
+        self.retired.notify_waiters();
         self.ended.notify_waiters();
         error
     }

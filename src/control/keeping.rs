@@ -87,7 +87,9 @@ impl Live {
 
     /// Serves events until the connection is lost.
     async fn serve(&mut self, opener: &Opener, follower: &mut impl Follower) {
-        let mut closed = std::pin::pin!(self.accepted.connection.closed());
+        let connection = self.accepted.connection.clone();
+        let config = &opener.config;
+        let mut closed = std::pin::pin!(connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout));
         loop {
             tokio::select! {
                 error = &mut closed => {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
 
 use messina_layers::{Backoff, Class, ConnectError, HostAddr, Pinned};
-use tokio::task::JoinHandle;
+use tokio::{task::JoinHandle, time::Instant};
 use tower::ServiceExt;
 use uuid::Uuid;
 
@@ -44,6 +44,9 @@ pub(crate) struct Keeper {
     opener: Opener,
     nodes: Nodes,
     kept: HashMap<Uuid, Kept>,
+    // The data centre that requests prefer: configured, or that of the first control connection's node.
+    local: Option<String>,
+    warned: bool,
 }
 
 #[derive(Debug)]
@@ -61,7 +64,30 @@ impl Drop for Kept {
 
 impl Keeper {
     pub(crate) fn new(opener: Opener, nodes: Nodes) -> Self {
-        Self { opener, nodes, kept: HashMap::new() }
+        let local = opener.config.local_datacenter.clone();
+        Self { opener, nodes, kept: HashMap::new(), local, warned: false }
+    }
+
+    /// Settles the data centre that requests prefer, and says so once.
+    fn settle_local(&mut self, infos: &[NodeInfo], local: Uuid) {
+        if self.local.is_none() {
+            self.local = infos.iter().find(|info| info.host_id == local).and_then(|info| info.datacenter.clone());
+            if let Some(datacenter) = &self.local {
+                tracing::info!(%datacenter, "the local data centre is that of the first node connected to");
+            }
+        }
+        let matches = |info: &NodeInfo| self.local.is_some() && info.datacenter == self.local;
+        if self.local.is_some() && !self.warned && !infos.iter().any(matches) {
+            self.warned = true;
+            let mut known: Vec<_> = infos.iter().filter_map(|info| info.datacenter.as_deref()).collect();
+            known.sort_unstable();
+            known.dedup();
+            tracing::warn!(
+                local = self.local.as_deref().unwrap_or_default(),
+                known = known.join(", "),
+                "no node is in the local data centre; requests go to the others"
+            );
+        }
     }
 }
 
@@ -75,6 +101,8 @@ impl Follower for Keeper {
 
     /// Keeps connections to exactly these nodes: new ones are opened, those of nodes that are gone are closed.
     fn update(&mut self, infos: &[NodeInfo], local: Uuid, way: &Way) {
+        self.settle_local(infos, local);
+        let preferred = self.local.clone();
         self.kept.retain(|host_id, kept| {
             infos.iter().any(|info| info.host_id == *host_id && info.address == Some(kept.node.address()))
         });
@@ -82,7 +110,8 @@ impl Follower for Keeper {
             let Some(address) = info.address else { continue };
             let way = (info.host_id == local).then(|| way.clone());
             self.kept.entry(info.host_id).or_insert_with(|| {
-                let node = Arc::new(Node::new(info.host_id, address));
+                let is_local = preferred.is_none() || info.datacenter == preferred;
+                let node = Arc::new(Node::new(info.host_id, address, is_local));
                 let task = tokio::spawn(keep(self.opener.clone(), self.nodes.clone(), Arc::clone(&node), way));
                 Kept { node, task }
             });
@@ -99,13 +128,20 @@ async fn keep(opener: Opener, nodes: Nodes, node: Arc<Node>, way: Option<Way>) {
     loop {
         match open(&opener, &node, way.as_ref()).await {
             Ok(connection) => {
-                let closed = connection.closed();
-                node.connected(connection);
+                let opened = Instant::now();
+                node.connected(connection.clone());
                 nodes.tell();
-                backoff.reset();
-                let error = closed.await;
+                // Returns as soon as it takes no more requests: the next one is opened beside those still in flight.
+                let config = &opener.config;
+                let error = connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout).await;
                 tracing::debug!(host_id = %node.host_id(), %error, "connection lost");
-                node.disconnected();
+                node.lost();
+                // One that served for a while says nothing against the next; one that did not may mean a storm.
+                if opened.elapsed() >= BACKOFF.0 {
+                    backoff.reset();
+                    continue;
+                }
+                node.failed_at_once();
             }
             Err(error) => {
                 let forced_down = tell(&node, &error);

@@ -19,16 +19,19 @@ use crate::connection::Connection;
 pub(crate) struct Node {
     host_id: Uuid,
     address: SocketAddr,
+    local: bool,
     connection: ArcSwapOption<Connection>,
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
 }
 
 impl Node {
-    pub(crate) fn new(host_id: Uuid, address: SocketAddr) -> Self {
+    /// A node that is not connected yet; `local` ones are preferred.
+    pub(crate) fn new(host_id: Uuid, address: SocketAddr, local: bool) -> Self {
         Self {
             host_id,
             address,
+            local,
             connection: ArcSwapOption::empty(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
@@ -37,7 +40,7 @@ impl Node {
 
     /// A node whose one connection was made elsewhere.
     pub(crate) fn over_connection(host_id: Uuid, connection: Connection) -> Self {
-        let node = Self::new(host_id, connection.peer());
+        let node = Self::new(host_id, connection.peer(), true);
         node.connected(connection);
         node
     }
@@ -49,6 +52,11 @@ impl Node {
     /// The advertised address.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// Whether it is in the data centre that requests prefer.
+    pub(crate) fn is_local(&self) -> bool {
+        self.local
     }
 
     /// The connection, while there is one that takes requests.
@@ -66,14 +74,27 @@ impl Node {
         self.last_error.load_full()
     }
 
-    /// Whether a first connect has ended, either way.
+    /// Whether the first connect since it was made, or since its connection was lost, has ended, either way.
     pub(crate) fn was_tried(&self) -> bool {
-        self.tried.load(Ordering::Acquire)
+        // One that takes no more requests is about to be replaced, whether its keeper has seen that yet or not.
+        let retired = self.connection.load().as_ref().is_some_and(|connection| connection.error().is_some());
+        self.tried.load(Ordering::Acquire) && !retired
     }
 
     pub(super) fn connected(&self, connection: Connection) {
         self.last_error.store(None);
         self.connection.store(Some(Arc::new(connection)));
+        self.tried.store(true, Ordering::Release);
+    }
+
+    /// The connection was lost, and is about to be opened again.
+    pub(super) fn lost(&self) {
+        self.tried.store(false, Ordering::Release);
+        self.connection.store(None);
+    }
+
+    /// The connection was lost too soon to be opened again at once.
+    pub(super) fn failed_at_once(&self) {
         self.tried.store(true, Ordering::Release);
     }
 

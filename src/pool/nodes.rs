@@ -56,27 +56,34 @@ impl Nodes {
         }
     }
 
+    /// Waits until a node has a connection, or every node is known not to get one soon; answers which.
+    ///
+    /// A connection that was lost is opened again at once, so this ends within the limits of one connect.
+    pub(crate) async fn wait_for_connection(&self) -> bool {
+        self.wait_for(|nodes| {
+            if nodes.iter().any(|node| node.connection().is_some()) {
+                Some(true)
+            } else if nodes.iter().all(|node| node.was_tried()) {
+                Some(false)
+            } else {
+                None
+            }
+        })
+        .await
+    }
+
+    /// Whether a node is about to get its connection.
+    pub(crate) fn any_opening(&self) -> bool {
+        self.shared.nodes.load().iter().any(|node| !node.was_tried())
+    }
+
     /// The lesser loaded of two connected nodes that are not among `tried`, with its connection.
+    ///
+    /// Nodes of the preferred data centre come first; the others are asked only while none of them is connected.
     pub(crate) fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
-        let count = nodes.len();
         let start = self.shared.turn.fetch_add(1, Ordering::Relaxed);
-        let mut best: Option<(usize, &Arc<Node>)> = None;
-        for i in 0..count {
-            let node = &nodes[start.wrapping_add(i) % count];
-            if tried.contains(&node.host_id()) {
-                continue;
-            }
-            let Some(load) = node.load() else { continue };
-            let second = best.is_some();
-            if best.is_none_or(|(least, _)| load < least) {
-                best = Some((load, node));
-            }
-            if second {
-                break;
-            }
-        }
-        let (_, best) = best?;
+        let best = lesser_loaded(&nodes, start, tried, true).or_else(|| lesser_loaded(&nodes, start, tried, false))?;
         match best.connection() {
             Some(connection) => Some((Arc::clone(best), connection)),
             // It ended a moment ago, and its node has not been told: any other will do.
@@ -86,4 +93,25 @@ impl Nodes {
             }),
         }
     }
+}
+
+/// The lesser loaded of two connected nodes, counted from `start` on.
+fn lesser_loaded<'a>(nodes: &'a [Arc<Node>], start: usize, tried: &[Uuid], local: bool) -> Option<&'a Arc<Node>> {
+    let count = nodes.len();
+    let mut best: Option<(usize, &Arc<Node>)> = None;
+    for i in 0..count {
+        let node = &nodes[start.wrapping_add(i) % count];
+        if node.is_local() != local || tried.contains(&node.host_id()) {
+            continue;
+        }
+        let Some(load) = node.load() else { continue };
+        let second = best.is_some();
+        if best.is_none_or(|(least, _)| load < least) {
+            best = Some((load, node));
+        }
+        if second {
+            break;
+        }
+    }
+    best.map(|(_, node)| node)
 }

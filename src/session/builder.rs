@@ -192,16 +192,9 @@ async fn connect(config: Arc<Config>, stack: BoxConnect<Open, Accepted>) -> Resu
     let keeper = Keeper::new(opener.clone(), nodes.clone());
     let control = Control::start(first, opener, keeper);
     // Bounded by the limits of one connect to each node, and its back-off is not waited for.
-    let connected = nodes.wait_for(|nodes| {
-        if nodes.iter().any(|node| node.connection().is_some()) {
-            Some(Ok(()))
-        } else if nodes.iter().all(|node| node.was_tried()) {
-            Some(Err(no_connection(nodes)))
-        } else {
-            None
-        }
-    });
-    connected.await?;
+    if !nodes.wait_for_connection().await {
+        return Err(no_connection(&nodes.all()));
+    }
     Ok(Session::assemble(config, nodes, control))
 }
 

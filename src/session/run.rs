@@ -15,7 +15,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 use super::failed::timed_out;
 use super::failure::Failure;
@@ -138,12 +138,30 @@ fn start<'a>(
     let deadline = *deadline.get_or_insert_with(|| session.deadline(own.options().timeout));
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
     let Some((node, connection)) = near.or_else(|| session.nodes.pick(&[])) else {
-        return State::Failed(session.no_connection());
+        if session.is_closed() || !session.nodes.any_opening() {
+            return State::Failed(session.no_connection());
+        }
+        let waited = bound.take().map(|own| when_connected(session, own, after, deadline));
+        return waited.map_or(State::Over, |waited| State::Boxed(Box::pin(waited)));
     };
     let mut trying = Trying::new(node, connection, deadline.start);
     match trying.send(session, own, own.from(after), None) {
         Ok(()) => State::Waiting(trying),
         Err(failure) => recovery(session, bound, after, deadline, trying, failure),
+    }
+}
+
+/// Waits for a connection that is being opened, and sends the first try on it; all within the deadline.
+#[cold]
+async fn when_connected<'a>(
+    session: &'a Arc<Inner>,
+    bound: Owned,
+    after: Option<&'a Rest>,
+    deadline: Deadline,
+) -> Result<ResultSet, Error> {
+    match timeout_at(deadline.at(), session.nodes.wait_for_connection()).await {
+        Ok(true) => Running { after, ..Running::new(session, bound, Some(deadline)) }.await,
+        Ok(false) | Err(_) => Err(session.no_connection()),
     }
 }
 

@@ -42,7 +42,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ("advanced.connection.resolve-timeout", own(&["5 s"]), limits.clone()),
         ("advanced.connection.connect-timeout", own(&["5 s"]), limits.clone()),
         ("advanced.connection.tls-handshake-timeout", own(&["5 s"]), limits.clone()),
-        ("advanced.connection.init-query-timeout", own(&["5 s"]), limits),
+        ("advanced.connection.init-query-timeout", own(&["5 s"]), limits.clone()),
         (
             "advanced.connection.max-requests-per-connection",
             own(&["32768", "257"]),
@@ -50,6 +50,8 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ),
         ("advanced.connection.max-orphan-requests", own(&["0", "1023"]), [&numbers[..], &["1024"]].concat()),
         ("advanced.connection.host-id-check", own(&["off", "warn", "reject"]), vec!["", "on", "Off"]),
+        ("advanced.heartbeat.interval", own(&["30 s", "500 ms"]), limits.clone()),
+        ("advanced.heartbeat.timeout", own(&["5 s"]), limits),
         ("advanced.socket.tcp-no-delay", own(&["true", "false"]), booleans.clone()),
         (
             "advanced.socket.keep-alive",
@@ -101,7 +103,8 @@ async fn every_key() {
             let names_it = error.option().contains(option.rsplit('.').next().unwrap());
             assert!(names_it, "{option} = {value:?} is refused as {error}");
             let shows_it = error.value().contains(value.trim()) || value.contains(error.value());
-            let in_other_words = option.ends_with("timeout") || option.ends_with("keep-alive");
+            let in_other_words =
+                ["timeout", "keep-alive", "heartbeat.interval"].iter().any(|end| option.ends_with(end));
             assert!(shows_it || in_other_words, "{option} = {value:?} is refused as {error}");
         }
     }

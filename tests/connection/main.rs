@@ -8,6 +8,7 @@ mod damage;
 mod delivery;
 mod events;
 mod flips;
+mod heartbeat;
 mod multiplexing;
 mod opening;
 mod orphans;

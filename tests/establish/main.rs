@@ -10,6 +10,7 @@ mod first_connect;
 mod golden;
 mod host_id;
 mod identity;
+mod keeping;
 mod loopback;
 mod matrix;
 mod messages;

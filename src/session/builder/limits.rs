@@ -78,6 +78,14 @@ impl SessionBuilder {
         self
     }
 
+    /// Sends a heartbeat on a connection where nothing was answered for `interval`, and replaces the connection if that
+    /// is not answered within `timeout` either; 30 s and the init timeout by default.
+    pub fn heartbeat(mut self, interval: Duration, timeout: Duration) -> Self {
+        self.draft.heartbeat_interval = interval;
+        self.draft.heartbeat_timeout = Some(timeout);
+        self
+    }
+
     /// What to do when a server tells another host id than the expected one; reject by default.
     pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
         self.draft.host_id_check = check;

@@ -1,0 +1,42 @@
+//! Notices a peer that is gone without a word: a half-open connection, a frozen process.
+
+use std::time::Duration;
+
+use tokio::time::{sleep_until, timeout};
+
+use super::{
+    error::{ConnectionError, Reason, TrySendError},
+    handle::{Connection, FOR_EVER},
+};
+use crate::protocol::request::Options;
+
+impl Connection {
+    /// Sends OPTIONS whenever nothing was answered for `interval`, and ends the connection if that is not answered
+    /// within `limit` either. Returns when the connection takes no more requests, for this or another reason.
+    ///
+    /// Events do not count: a peer that only talks serves nobody. Cancel safe.
+    pub async fn heartbeat(&self, interval: Duration, limit: Duration) -> ConnectionError {
+        let mut retired = std::pin::pin!(self.retired());
+        loop {
+            let seen = self.last_answer();
+            let due = seen.checked_add(interval).unwrap_or(seen + FOR_EVER);
+            tokio::select! {
+                error = &mut retired => return error,
+                () = sleep_until(due) => {}
+            }
+            if self.last_answer() != seen {
+                continue;
+            }
+            let answered = match self.try_send(&Options) {
+                Ok(reply) => timeout(limit, reply).await.is_ok(),
+                // Every slot waits for an answer: the next one is as good as one to a heartbeat.
+                Err(TrySendError::Full) => timeout(limit, &mut retired).await.is_ok(),
+                Err(_) => continue,
+            };
+            if !answered && self.last_answer() == seen {
+                tracing::debug!(peer = %self.peer(), ?limit, "heartbeat not answered");
+                self.shared().end(Reason::Heartbeat(limit));
+            }
+        }
+    }
+}
