@@ -1,6 +1,6 @@
 //! The check of settings: what comes out can be used, or the first thing that is wrong is told.
 
-use std::{sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, Name, TcpConnector};
 
@@ -11,6 +11,8 @@ const CONTACT_POINTS: &str = "basic.contact-points";
 const KEEPALIVE: &str = "advanced.socket.keep-alive";
 /// The longest that Linux allows, in seconds.
 const MAX_KEEPALIVE: u64 = 32767;
+/// The longest name of a keyspace that any server takes.
+const MAX_KEYSPACE: usize = 222;
 const EXPECTED_CLUSTER: &str = "advanced.control-connection.expected-cluster";
 const LOCAL_DATACENTER: &str = "basic.load-balancing-policy.local-datacenter";
 
@@ -49,11 +51,11 @@ impl Draft {
         if let Some(idle) = self.keepalive.filter(|idle| !(1..=MAX_KEEPALIVE).contains(&idle.as_secs())) {
             return Err(ConfigError::new(KEEPALIVE, format_args!("{idle:?}"), "1 s to 32767 s, or leave it out"));
         }
-        if let Some("") = self.local_datacenter.as_deref() {
-            return Err(ConfigError::new(LOCAL_DATACENTER, "", "a data centre's name, or leave it out"));
+        if let Some(blank) = self.local_datacenter.as_deref().filter(|name| name.trim().is_empty()) {
+            return Err(ConfigError::new(LOCAL_DATACENTER, blank, "a data centre's name, or leave it out"));
         }
-        if let Some("") = self.expected_cluster.as_deref() {
-            return Err(ConfigError::new(EXPECTED_CLUSTER, "", "a cluster's name, or leave it out"));
+        if let Some(blank) = self.expected_cluster.as_deref().filter(|name| name.trim().is_empty()) {
+            return Err(ConfigError::new(EXPECTED_CLUSTER, blank, "a cluster's name, or leave it out"));
         }
         let keyspace = self.keyspace.clone().map(checked_keyspace).transpose()?;
         let tls = self.checked_tls()?;
@@ -131,9 +133,14 @@ impl Draft {
                 .map_err(|error| ConfigError::new("advanced.tls.accepted-names", text, format!("DNS names ({error})")))
         });
         let names = names.collect::<Result<Vec<_>, _>>()?;
-        let settings = match &self.tls {
-            Some(settings) => Some(settings.clone()),
-            None => self.tls_from_files()?,
+        let settings = match (&self.tls, self.tls_file()) {
+            (Some(_), Some((option, path))) => {
+                let allowed = "a file only without the builder's `tls(..)`, whose settings hold the roots and the \
+                               certificate already; leave out one of the two";
+                return Err(ConfigError::new(option, path.display(), allowed));
+            }
+            (Some(settings), None) => Some(settings.clone()),
+            (None, _) => self.tls_from_files()?,
         };
         match settings {
             None if !names.is_empty() => Err(ConfigError::new(
@@ -147,6 +154,16 @@ impl Draft {
             }
             settings => Ok(settings),
         }
+    }
+
+    /// The first file that is given, if any, with its option.
+    fn tls_file(&self) -> Option<(&'static str, &Path)> {
+        let files = [
+            ("advanced.tls.ca-file", &self.tls_ca_file),
+            ("advanced.tls.cert-file", &self.tls_cert_file),
+            ("advanced.tls.key-file", &self.tls_key_file),
+        ];
+        files.into_iter().find_map(|(option, path)| Some((option, path.as_deref()?)))
     }
 
     #[cfg(feature = "rustls")]
@@ -201,12 +218,7 @@ impl Draft {
 
     #[cfg(not(feature = "rustls"))]
     fn tls_from_files(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        let files = [
-            ("advanced.tls.ca-file", &self.tls_ca_file),
-            ("advanced.tls.cert-file", &self.tls_cert_file),
-            ("advanced.tls.key-file", &self.tls_key_file),
-        ];
-        match files.into_iter().find_map(|(option, path)| Some((option, path.as_ref()?))) {
+        match self.tls_file() {
             None => Ok(None),
             Some((option, path)) => {
                 Err(ConfigError::new(option, path.display(), "nothing, since this build has no feature `rustls`"))
@@ -227,13 +239,13 @@ fn at_least_a_millisecond(option: &str, value: Duration) -> Result<(), ConfigErr
 }
 
 fn checked_keyspace(name: String) -> Result<Arc<str>, ConfigError> {
-    // Without quotes as in `USE`; the limit is the server's (48 characters) with room for later ones.
-    let bad = name.is_empty() || name.len() > 222 || name.chars().any(|c| c.is_control());
-    if bad {
+    // What servers allow; older ones stop at 48 characters.
+    let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    if !letters || !(1..=MAX_KEYSPACE).contains(&name.len()) {
         return Err(ConfigError::new(
             "basic.session-keyspace",
             &name,
-            "a keyspace's name, case-sensitive, without quotes",
+            "1 to 222 letters a-z or A-Z, digits and underscores: a keyspace's name, case-sensitive, without quotes",
         ));
     }
     Ok(name.into())

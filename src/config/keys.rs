@@ -95,20 +95,25 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
 }
 
 fn unknown(key: &str, value: &str) -> ConfigError {
-    let written = key.to_ascii_lowercase();
+    let written = key.trim().to_ascii_lowercase().replace('_', "-");
     if ["password", "secret", "credential"].iter().any(|word| written.contains(word)) {
         // Whatever it is, it must not be printed.
-        let allowed = "no value, since there is no such option; log in through the builder's `credentials`";
-        return ConfigError::new(key, "(hidden)", allowed);
+        return ConfigError::unknown(key, "(hidden)", "log in through the builder's `credentials`");
     }
-    let nearest = KEYS.iter().min_by_key(|known| distance(known, &written));
-    let allowed = match nearest {
-        Some(known) if distance(known, &written) <= 2 + written.len().min(40) / 4 => {
-            format!("no value, since there is no such option; did you mean `{known}`?")
+    let without_its_section = format!(".{written}");
+    let nearest = KEYS.iter().min_by_key(|known| match known.ends_with(&without_its_section) {
+        true => 0,
+        false => distance(known, &written),
+    });
+    let instead = match nearest {
+        Some(known)
+            if known.ends_with(&without_its_section) || distance(known, &written) <= 2 + written.len().min(40) / 4 =>
+        {
+            format!("did you mean `{known}`?")
         }
-        _ => "no value, since there is no such option; `config::KEYS` lists those there are".to_owned(),
+        _ => "`config::KEYS` lists those there are".to_owned(),
     };
-    ConfigError::new(key, value, allowed)
+    ConfigError::unknown(key, value, instead)
 }
 
 /// Levenshtein's distance: how many letters differ.
@@ -165,7 +170,7 @@ fn host_id_check(key: &str, value: &str) -> Result<HostIdCheck, ConfigError> {
 }
 
 fn version(key: &str, value: &str) -> Result<ProtocolVersion, ConfigError> {
-    match value.trim_start_matches(['v', 'V']) {
+    match value.strip_prefix(['v', 'V']).unwrap_or(value) {
         "3" => Ok(ProtocolVersion::V3),
         "4" => Ok(ProtocolVersion::V4),
         "5" => Ok(ProtocolVersion::V5),

@@ -8,12 +8,18 @@ pub struct ConfigError {
     option: String,
     value: String,
     allowed: String,
+    known: bool,
 }
 
 impl ConfigError {
     /// `value` is not what `option` allows.
     pub fn new(option: impl Into<String>, value: impl fmt::Display, allowed: impl Into<String>) -> Self {
-        Self { option: option.into(), value: value.to_string(), allowed: allowed.into() }
+        Self { option: option.into(), value: value.to_string(), allowed: allowed.into(), known: true }
+    }
+
+    /// There is no option of this name; `instead` says what to do.
+    pub(crate) fn unknown(option: &str, value: &str, instead: impl Into<String>) -> Self {
+        Self { known: false, ..Self::new(option, value, instead) }
     }
 
     /// The option, under the name of the settings file.
@@ -28,7 +34,7 @@ impl ConfigError {
         &self.value
     }
 
-    /// What is allowed.
+    /// What is allowed; for an option that does not exist, what to do instead.
     #[must_use]
     pub fn allowed(&self) -> &str {
         &self.allowed
@@ -37,6 +43,9 @@ impl ConfigError {
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if !self.known {
+            return write!(f, "there is no option `{}`; {}", self.option, self.allowed);
+        }
         write!(f, "option `{}` has the value {:?}; allowed is {}", self.option, self.value, self.allowed)
     }
 }

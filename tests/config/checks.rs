@@ -56,14 +56,14 @@ async fn page_sizes() {
     }
 }
 
-/// A keyspace is a name: not empty, no control characters, not endless; anything else may be quoted.
+/// A keyspace is a name that servers allow: 1 to 222 letters, digits and underscores, without quotes.
 #[tokio::test]
 async fn keyspaces() {
-    for bad in ["", "a\0b", "line\nbreak", &"k".repeat(223)] {
+    for bad in ["", "a\0b", "line\nbreak", "\"ks\"", "my ks", "ks;", "a-b", "a.b", "ключ", &"k".repeat(223)] {
         let error = refused(good().keyspace(bad)).await;
         assert_eq!((error.option(), error.value()), ("basic.session-keyspace", bad));
     }
-    for fine in ["ks", "Ks", "with \"quotes\"", "a b", &"k".repeat(222)] {
+    for fine in ["ks", "Ks", "_", "7", "my_ks_2", &"k".repeat(222)] {
         assert_eq!(checked(&good().keyspace(fine)).keyspace.as_deref(), Some(fine));
     }
 }
@@ -94,11 +94,15 @@ async fn keepalive() {
     }
 }
 
-/// An empty name of a data centre would prefer none.
+/// An empty name of a data centre would prefer none; one of a cluster would accept none.
 #[tokio::test]
-async fn datacenter() {
-    let error = refused(good().local_datacenter("")).await;
-    assert_eq!((error.option(), error.value()), ("basic.load-balancing-policy.local-datacenter", ""));
+async fn names_that_are_blank() {
+    for blank in ["", "  ", "\t"] {
+        let error = refused(good().local_datacenter(blank)).await;
+        assert_eq!((error.option(), error.value()), ("basic.load-balancing-policy.local-datacenter", blank));
+        let error = refused(good().expected_cluster(blank)).await;
+        assert_eq!((error.option(), error.value()), ("advanced.control-connection.expected-cluster", blank));
+    }
 }
 
 /// The longest limits there are: nothing overflows.

@@ -78,6 +78,21 @@ async fn halves() {
     }
 }
 
+/// Settings beside files: one of the two would be ignored.
+#[tokio::test]
+async fn settings_and_files() {
+    let settings = messina::config::TlsSettings::new(TestCa::new().client());
+    for (builder, option, path) in [
+        (good().tls_ca_file("ca.pem"), "advanced.tls.ca-file", "ca.pem"),
+        (good().tls_client_files("cert.pem", "key.pem"), "advanced.tls.cert-file", "cert.pem"),
+        (good().set("advanced.tls.key-file", "key.pem"), "advanced.tls.key-file", "key.pem"),
+    ] {
+        let error = refused(builder.tls(settings.clone())).await;
+        assert_eq!((error.option(), error.value()), (option, path));
+        assert!(error.allowed().contains("`tls(..)`"), "{error}");
+    }
+}
+
 /// Accepted names need TLS, and must be names.
 #[tokio::test]
 async fn accepted_names() {
