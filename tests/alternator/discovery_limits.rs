@@ -9,9 +9,12 @@ use messina::alternator::{
 };
 use tokio::time::Instant;
 
-use crate::world::{
-    Host::{Hangs, Lists},
-    World, at, data_center, number, sorted,
+use crate::{
+    support::node,
+    world::{
+        Host::{Hangs, Lists},
+        World, at, data_center, number, sorted,
+    },
 };
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -153,4 +156,22 @@ fn only_failed_ones_listed() {
     cycle.reply(questions[0].ticket, Reply::Failed);
     cycle.reply(questions[1].ticket, Reply::Nodes(vec![at(1)]));
     assert_eq!(done(&mut cycle, now).finding, Finding::Unclear);
+}
+
+/// alternator A5: a listed name counts as failed when all of its addresses failed, not when one of them did.
+#[test]
+fn names_with_failed_addresses() {
+    let now = Instant::now();
+    let name = node("http://db.example.com:8000");
+    let addressed = |i| Candidate { node: name.clone(), dial: Some(([10, 0, 0, i], 8000).into()) };
+    for (second, kept) in [(Reply::Failed, 1), (Reply::Empty, 2)] {
+        let all = vec![addressed(1), addressed(2), Candidate { node: at(3), dial: None }];
+        let mut cycle = Cycle::new(1, ScopeChain::default(), all, CycleLimits::default(), now);
+        let questions = ask(&mut cycle, now);
+        cycle.reply(questions[0].ticket, Reply::Failed);
+        cycle.reply(questions[1].ticket, second);
+        cycle.reply(questions[2].ticket, Reply::Nodes(vec![name.clone(), at(3)]));
+        let Finding::Nodes { nodes, .. } = done(&mut cycle, now).finding else { panic!("no nodes") };
+        assert_eq!(nodes.len(), kept, "{nodes:?}");
+    }
 }

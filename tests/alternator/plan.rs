@@ -36,6 +36,15 @@ fn retries() {
     }
 }
 
+/// alternator 5.2: without a key every cycle has an order of its own.
+#[test]
+fn random_cycles_differ() {
+    let nodes = numbered(20, 8000);
+    let mut plan = QueryPlan::random(3);
+    let cycles: BTreeSet<_> = (0..10).map(|_| numbers(&mut plan, &nodes, 20)).collect();
+    assert_eq!(cycles.len(), 10);
+}
+
 /// alternator 5.2: the list is captured at the first pick, not before, and never again.
 #[test]
 fn captured_lazily() {
