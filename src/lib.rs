@@ -1,4 +1,4 @@
-//! A client stack for ScyllaDB and Apache Cassandra whose connecting is an ordinary tower service.
+#![doc = include_str!("../README.md")]
 
 // From the left to the right: each module imports only from those above it.
 pub mod error;
@@ -47,7 +47,3 @@ pub use scylla_cql_core::value;
 // What the derive macros name.
 #[doc(hidden)]
 pub use scylla_cql_core::_macro_internal;
-
-#[cfg(doctest)]
-#[doc = include_str!("../README.md")]
-struct Readme;

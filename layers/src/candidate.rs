@@ -2,7 +2,10 @@
 
 mod turn;
 
-use std::{collections::HashSet, net::SocketAddr};
+use std::{
+    collections::HashSet,
+    net::{IpAddr, SocketAddr},
+};
 
 use tokio::time::Instant;
 
@@ -87,7 +90,11 @@ fn distinct(addrs: impl IntoIterator<Item = SocketAddr>) -> Vec<SocketAddr> {
     // Long answers are rare; for the usual handful a scan beats hashing.
     let mut seen = HashSet::new();
     for addr in addrs {
-        let plain = HostAddr::from(addr).with_port(addr.port());
+        // An IPv4 address written as IPv6 is the same address.
+        let plain = match addr.ip().to_canonical() {
+            ip @ IpAddr::V4(_) => SocketAddr::new(ip, addr.port()),
+            IpAddr::V6(_) => HostAddr::from(addr).with_port(addr.port()),
+        };
         let new = if kept.len() < 32 {
             !kept.contains(&plain)
         } else {

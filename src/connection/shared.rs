@@ -204,10 +204,11 @@ impl Shared {
         for place in 0..state.line.len() {
             wakers.extend(state.line.waker(place));
         }
-        let driver = state.wake_driver();
+        // It holds the socket, and may not be the one that ended the connection.
+        wakers.extend(state.wake_driver());
         let out = std::mem::take(&mut state.out);
         drop(state);
-        drop((driver, out));
+        drop(out);
         for waker in wakers {
             waker.wake();
         }

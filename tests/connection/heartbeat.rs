@@ -35,7 +35,7 @@ async fn answered() {
         for _ in 0..3 {
             let heartbeat = server.next().await;
             assert_eq!(heartbeat.header.opcode(), Some(Opcode::Options));
-            server.echo(&heartbeat).await;
+            server.answer(&heartbeat, Opcode::Supported, &[0, 0]).await;
         }
         assert_eq!(begin.elapsed(), 90 * SECOND);
     };

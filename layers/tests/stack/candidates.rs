@@ -23,6 +23,16 @@ fn flow_information_does_not_count_zone_and_port_do() {
     assert_eq!(kept.into_parts().1.len(), 4);
 }
 
+/// connect D2: an IPv4 address written as IPv6 is the same address, dialled as IPv4.
+#[test]
+fn a_mapped_address_is_the_address() {
+    let [plain, mapped]: [SocketAddr; 2] =
+        ["10.0.0.1:9042", "[::ffff:10.0.0.1]:9042"].map(|text| text.parse().unwrap());
+    for both in [[plain, mapped], [mapped, plain]] {
+        assert_eq!(Candidates::new((), both).unwrap().addrs(), [plain]);
+    }
+}
+
 /// reviewer 16: no address gives the target back, not an empty list.
 #[test]
 fn there_is_no_empty_list_of_candidates() {
