@@ -83,6 +83,8 @@ impl SessionBuilder {
     }
 
     /// Encrypts every connection; each server must prove the name it is reached by, or the address dialled.
+    ///
+    /// The settings are complete: files beside them are an error at `build`.
     pub fn tls(mut self, settings: TlsSettings) -> Self {
         self.draft.tls = Some(settings);
         self
@@ -114,7 +116,7 @@ impl SessionBuilder {
         self
     }
 
-    /// Sets the keyspace of every connection: its name, case-sensitive, without quotes.
+    /// Sets the keyspace of every connection: 1 to 222 letters, digits and underscores, case-sensitive, without quotes.
     pub fn keyspace(mut self, keyspace: impl Into<String>) -> Self {
         self.draft.keyspace = Some(keyspace.into());
         self
