@@ -43,8 +43,8 @@ pub enum Standing {
 /// let node = |i: u32| format!("http://10.0.0.{i}:8000").parse::<Node>();
 /// let nodes: Arc<NodeList> = Arc::new((1..=3).map(node).collect::<Result<_, _>>()?);
 /// let mut plan = QueryPlan::seeded(42);
-/// let first = plan.pick(|| Arc::clone(&nodes), |_| Standing::Active);
-/// let second = plan.pick(|| Arc::clone(&nodes), |_| Standing::Active);
+/// let first = plan.pick(|| Arc::clone(&nodes), |_| Standing::Active).cloned();
+/// let second = plan.pick(|| Arc::clone(&nodes), |_| Standing::Active).cloned();
 /// assert_ne!(first, second);
 /// # Ok::<(), messina::alternator::node::NodeError>(())
 /// ```
