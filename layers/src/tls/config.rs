@@ -121,10 +121,10 @@ fn certificates(pem: &[u8], what: &'static str) -> Result<Vec<CertificateDer<'st
     Ok(certs)
 }
 
-/// A DNS name as TLS writes it: without the final dot.
+/// A DNS name as TLS knows it; a final dot is left out of the hello and of the comparison by rustls.
 pub(super) fn server_name(name: &Name) -> Result<ServerName<'static>, BoxError> {
-    let text = name.as_str().trim_end_matches('.').to_owned();
-    ServerName::try_from(text).map_err(|e| format!("{name} cannot be a TLS server name: {e}").into())
+    ServerName::try_from(name.as_str().to_owned())
+        .map_err(|e| format!("{name} cannot be a TLS server name: {e}").into())
 }
 
 /// TLS settings that cannot be used: which input, and why.
