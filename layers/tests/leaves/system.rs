@@ -84,7 +84,12 @@ fn lookups_are_limited() {
         // Its thread is not free because its waiter is gone.
         drop(first);
         assert!(!second.is_woken() && second.poll().is_pending());
+        // The one thread is taken again once the first lookup has left it; the second gets there only after that.
+        let (release_again, blocked_again) = mpsc::channel::<()>();
+        tokio::task::spawn_blocking(move || blocked_again.recv());
         drop(release);
+        assert!(timeout(LIMIT, &mut second).await.is_err(), "it had not been let in beside the first");
+        drop(release_again);
         assert!(!second.await.unwrap().is_empty());
     });
 }

@@ -206,6 +206,11 @@ async fn a_failed_dial_is_not_a_failure_of_tls() {
     assert_eq!((error.stage(), error.cause().to_string().as_str()), (Stage::TCP, "connection refused"));
     let error = TlsLayer::new().layer(torn).oneshot(candidate()).await.map(drop).unwrap_err();
     assert_eq!((error.stage(), error.cause().to_string().as_str()), (Stage::TCP, "panicked: torn"));
+    let torn = service_fn(|_: Candidate<Secure>| -> std::future::Ready<io::Result<Transport<Secure, DuplexStream>>> {
+        panic!("torn at once")
+    });
+    let error = TlsLayer::new().layer(torn).oneshot(candidate()).await.map(drop).unwrap_err();
+    assert_eq!((error.stage(), error.cause().to_string().as_str()), (Stage::TCP, "panicked: torn at once"));
 }
 
 /// connect 45: dropping a connect in the middle of TLS closes its transport.

@@ -42,6 +42,16 @@ fn a_seed_repeats_and_a_reset_starts_again() {
     assert!(backoff.next_delay() <= millis(1150));
 }
 
+#[test]
+fn a_delay_is_varied_both_ways() {
+    let fourth = |seed| {
+        let mut backoff = Backoff::new(secs(1), secs(60)).with_jitter_percent(50).with_seed(seed);
+        (0..4).map(|_| backoff.next_delay()).last().unwrap()
+    };
+    let fourth: Vec<Duration> = (0..100).map(fourth).collect();
+    assert!(fourth.iter().any(|delay| *delay < secs(6)) && fourth.iter().any(|delay| *delay > secs(10)), "{fourth:?}");
+}
+
 /// report 39: clients that lost their server together do not come back together, also at the longest delay.
 #[test]
 fn the_longest_delay_is_varied_as_well() {

@@ -3,14 +3,14 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
 };
 
 use tracing::{
-    Event, Level, Subscriber,
+    Dispatch, Event, Level, Subscriber,
     field::{Field, Visit},
     span,
-    subscriber::DefaultGuard,
+    subscriber::{DefaultGuard, NoSubscriber},
 };
 use tracing_subscriber::{Layer, layer::Context, layer::SubscriberExt};
 
@@ -33,6 +33,7 @@ pub(crate) struct Capture {
 
 impl Capture {
     pub(crate) fn start() -> Self {
+        be_one_of_several();
         let (events, spans) = (Lines::default(), Lines::default());
         let sink = Sink { events: Arc::clone(&events), spans: Arc::clone(&spans) };
         let guard = tracing::subscriber::set_default(tracing_subscriber::registry().with(sink));
@@ -52,6 +53,13 @@ impl Capture {
     pub(crate) fn spans(&self) -> Vec<Line> {
         self.spans.lock().unwrap().clone()
     }
+}
+
+/// While there is but one subscriber, each place that logs asks the thread that passes it first whether anyone
+/// listens, and remembers the answer for all threads. With more than one, all subscribers are asked.
+fn be_one_of_several() {
+    static OTHERS: OnceLock<[Dispatch; 2]> = OnceLock::new();
+    OTHERS.get_or_init(|| [(); 2].map(|()| Dispatch::new(NoSubscriber::new())));
 }
 
 struct Sink {
