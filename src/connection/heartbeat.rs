@@ -30,7 +30,10 @@ impl Connection {
             let answered = match self.try_send(&Options) {
                 Ok(reply) => timeout(limit, reply).await.is_ok(),
                 // Every slot waits for an answer: the next one is as good as one to a heartbeat.
-                Err(TrySendError::Full) => timeout(limit, &mut retired).await.is_ok(),
+                Err(TrySendError::Full) => match timeout(limit, &mut retired).await {
+                    Ok(error) => return error,
+                    Err(_elapsed) => false,
+                },
                 Err(_) => continue,
             };
             if !answered && self.last_answer() == seen {

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use messina::connection::Reason;
+use messina::connection::{Limits, Reason};
 use messina::protocol::Opcode;
 use tokio::time::Instant;
 
-use crate::support::{SECOND, connect, query};
+use crate::support::{SECOND, connect, connect_with, query};
 
 /// report 28: an unanswered heartbeat ends the connection, its requests, and its socket.
 #[tokio::test(start_paused = true)]
@@ -54,4 +54,27 @@ async fn endless_limits() {
     assert!(tokio::time::timeout(1000 * SECOND, endless).await.is_err());
     let closed = connection.close(Duration::MAX).await;
     assert!(matches!(closed.error.reason(), Reason::Closed));
+}
+
+/// report 28: with every slot taken no heartbeat can be sent: the silence ends the connection all the same, and a close
+/// that comes first is told as such.
+#[tokio::test(start_paused = true)]
+async fn no_room_for_a_heartbeat() {
+    for closed in [false, true] {
+        let (connection, _server) = connect_with(Limits::default().with_requests(1, 0).unwrap());
+        let _waiting = connection.try_send(&query("a")).unwrap();
+        let begin = Instant::now();
+        let close = async {
+            if closed {
+                tokio::time::advance(31 * SECOND).await;
+                connection.close(Duration::ZERO).await;
+            }
+        };
+        let (error, ()) = tokio::join!(connection.heartbeat(30 * SECOND, 5 * SECOND), close);
+        match closed {
+            true => assert!(matches!(error.reason(), Reason::Closed), "{error}"),
+            false => assert!(matches!(error.reason(), Reason::Heartbeat(_)), "{error}"),
+        }
+        assert!(begin.elapsed() <= 35 * SECOND);
+    }
 }
