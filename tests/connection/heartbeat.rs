@@ -66,7 +66,8 @@ async fn no_room_for_a_heartbeat() {
         let begin = Instant::now();
         let close = async {
             if closed {
-                tokio::time::advance(31 * SECOND).await;
+                // One second after the heartbeat was due and found no room.
+                tokio::time::sleep_until(begin + 31 * SECOND).await;
                 connection.close(Duration::ZERO).await;
             }
         };
