@@ -24,7 +24,7 @@ pub use self::{
     config::{HostIdCheck, PlainText, TlsSettings},
     error::Error,
     protocol::{Compression, ProtocolVersion},
-    session::{Page, Prepared, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},
+    session::{Batch, Page, Prepared, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},
 };
 /// The connect layers that a session is made of.
 pub use messina_layers as layers;

@@ -13,6 +13,7 @@
 //! ```
 
 mod any_statement;
+mod batch;
 mod builder;
 mod cache;
 mod close;
@@ -48,6 +49,7 @@ use uuid::Uuid;
 
 pub use self::{
     any_statement::AnyStatement,
+    batch::Batch,
     builder::SessionBuilder,
     close::SessionClosed,
     page::{Page, PageRows, ServedBy},

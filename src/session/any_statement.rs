@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use super::{Prepared, Statement};
+use super::{Batch, Prepared, Statement};
 
-/// What [`Session::execute`](super::Session::execute) takes: text, a [`Statement`], or a [`Prepared`].
+/// What [`Session::execute`](super::Session::execute) takes: text, a [`Statement`], a [`Prepared`], or a [`Batch`].
 #[derive(Clone, Debug)]
 pub struct AnyStatement<'a>(pub(super) Repr<'a>);
 
@@ -13,6 +13,7 @@ pub(super) enum Repr<'a> {
     Text(Cow<'a, str>),
     Statement(Cow<'a, Statement>),
     Prepared(Prepared),
+    Batch(Cow<'a, Batch>),
 }
 
 impl<'a> From<&'a str> for AnyStatement<'a> {
@@ -54,5 +55,17 @@ impl From<Prepared> for AnyStatement<'_> {
 impl From<&Prepared> for AnyStatement<'_> {
     fn from(prepared: &Prepared) -> Self {
         Self(Repr::Prepared(prepared.clone()))
+    }
+}
+
+impl From<Batch> for AnyStatement<'_> {
+    fn from(batch: Batch) -> Self {
+        Self(Repr::Batch(Cow::Owned(batch)))
+    }
+}
+
+impl<'a> From<&'a Batch> for AnyStatement<'a> {
+    fn from(batch: &'a Batch) -> Self {
+        Self(Repr::Batch(Cow::Borrowed(batch)))
     }
 }

@@ -14,7 +14,7 @@ use super::{AnyStatement, Inner, Prepared, Request, ResultSet, Session, Statemen
 use crate::error::{Error, Kind};
 
 impl Session {
-    /// Executes a statement: text, a [`Statement`], or a [`Prepared`].
+    /// Executes a statement: text, a [`Statement`], a [`Prepared`], or a [`Batch`](super::Batch).
     ///
     /// Text without values is sent as it is. Text with values is prepared, once for the session, and kept among the 1000
     /// statements used last. Values are tuples `(7, "Ada")`, structs with `#[derive(SerializeRow)]`, maps by name, or
@@ -69,6 +69,7 @@ impl Inner {
     ) -> Running<'a> {
         let statement = match statement.0 {
             Repr::Prepared(prepared) => return self.start_prepared(prepared, &values),
+            Repr::Batch(batch) => return Running::boxed(self, self.run_batch(batch, values.is_empty())),
             // Known text is known to be no `USE`.
             Repr::Text(text) => match self.cache.get(&text, None).filter(|_| !values.is_empty()) {
                 Some(prepared) => return self.start_prepared(prepared, &values),
@@ -104,7 +105,11 @@ impl Inner {
     }
 
     /// The statement from the cache, or prepared now.
-    async fn prepared(self: &Arc<Self>, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
+    pub(super) async fn prepared(
+        self: &Arc<Self>,
+        statement: &Statement,
+        deadline: Deadline,
+    ) -> Result<Prepared, Error> {
         let slot = self.cache.slot(&statement.text, statement.keyspace.as_ref());
         let prepared = slot.prepared.get_or_try_init(|| self.prepare(statement, deadline));
         let result = match timeout_at(deadline.at(), prepared).await {

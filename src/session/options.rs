@@ -42,13 +42,6 @@ macro_rules! option_setters {
             self
         }
 
-        /// Sets how many rows a page may have, at least 1; the session's is 5000 unless it says otherwise.
-        #[must_use]
-        pub fn with_page_size(mut self, rows: i32) -> Self {
-            self.options_mut().page_size = Some(rows);
-            self
-        }
-
         /// Limits the whole request, and each fetch of a further page; the session's is 10 s unless it says otherwise.
         #[must_use]
         pub fn with_timeout(mut self, timeout: ::std::time::Duration) -> Self {
@@ -84,6 +77,18 @@ macro_rules! option_setters {
             self.options_mut().payload = Some(::std::sync::Arc::new(payload));
             self
         }
+    };
+}
+
+/// The setters of what gives rows.
+macro_rules! paging_setters {
+    () => {
+        /// Sets how many rows a page may have, at least 1; the session's is 5000 unless it says otherwise.
+        #[must_use]
+        pub fn with_page_size(mut self, rows: i32) -> Self {
+            self.options_mut().page_size = Some(rows);
+            self
+        }
 
         /// Begins at the page after the one that gave this paging state; `None` begins at the first.
         #[must_use]
@@ -97,4 +102,4 @@ macro_rules! option_setters {
     };
 }
 
-pub(super) use option_setters;
+pub(super) use {option_setters, paging_setters};

@@ -8,7 +8,7 @@ use scylla_cql_core::frame::response::result::{ColumnSpec, PreparedMetadata};
 use scylla_cql_core::serialize::row::SerializeRow;
 
 use super::Request;
-use super::options::{Options, option_setters};
+use super::options::{Options, option_setters, paging_setters};
 use super::request::Bound;
 use crate::error::{Error, Kind};
 use crate::protocol::Values;
@@ -70,6 +70,7 @@ impl Prepared {
     }
 
     option_setters!();
+    paging_setters!();
 
     /// Serializes values for the bind markers, once: the request may be sent often and from many tasks.
     ///

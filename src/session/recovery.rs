@@ -107,28 +107,27 @@ impl Recovery<'_> {
         poll_fn(|cx| now.poll_page(cx, self.bound)).await
     }
 
-    /// Tells a node about the statement again. Whatever fails here, the request was not executed.
+    /// Tells a node about the statement again, or about those of a batch. Whatever fails here, the request was not executed.
     async fn prepare_on(&mut self, last: &Trying) -> Result<(), Failure> {
         let now = self.now.insert(last.again(Instant::now()));
-        let Some(prepared) = self.bound.as_prepared() else {
-            return Err(Failure::unexpected());
-        };
-        let shared = prepared.shared();
-        let mut handle = Connection::clone(&now.connection);
-        poll_fn(|cx| handle.poll_room(cx)).await.map_err(|error| Failure::NotSent(Arc::new(error)))?;
-        let request = Prepare { text: &shared.text, keyspace: shared.keyspace.as_deref() };
-        let envelope = handle.call(request).await.map_err(|error| match Failure::from(error) {
-            Failure::Lost(cause) => Failure::NotSent(cause),
-            other => other,
-        })?;
-        match parse(envelope, handle.dialect(), None)?.response {
-            Response::Result(ResultResponse::Prepared(answer)) if answer.id == shared.id => {
-                shared.prepared_again(*answer);
-                Ok(())
+        for prepared in self.bound.all_prepared() {
+            let shared = prepared.shared();
+            let mut handle = Connection::clone(&now.connection);
+            poll_fn(|cx| handle.poll_room(cx)).await.map_err(|error| Failure::NotSent(Arc::new(error)))?;
+            let request = Prepare { text: &shared.text, keyspace: shared.keyspace.as_deref() };
+            let envelope = handle.call(request).await.map_err(|error| match Failure::from(error) {
+                Failure::Lost(cause) => Failure::NotSent(cause),
+                other => other,
+            })?;
+            match parse(envelope, handle.dialect(), None)?.response {
+                Response::Result(ResultResponse::Prepared(answer)) if answer.id == shared.id => {
+                    shared.prepared_again(*answer);
+                }
+                Response::Result(ResultResponse::Prepared(_)) => return Err(Failure::Refused(Refused::OtherId)),
+                Response::Error(error) => return Err(Failure::Server(Box::new(error))),
+                _ => return Err(Failure::unexpected()),
             }
-            Response::Result(ResultResponse::Prepared(_)) => Err(Failure::Refused(Refused::OtherId)),
-            Response::Error(error) => Err(Failure::Server(Box::new(error))),
-            _ => Err(Failure::unexpected()),
         }
+        Ok(())
     }
 }

@@ -2,13 +2,17 @@
 
 use std::sync::Arc;
 
-use super::options::{Options, option_setters};
+use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
-use crate::protocol::request::{Execute, Prepare, Query, QueryParams, Request as Message, RequestError, WithExtras};
+use crate::protocol::request::{
+    Batch, BatchEntry, BatchStatement, Execute, Prepare, Query, QueryParams, Request as Message, RequestError,
+    WithExtras,
+};
 use crate::protocol::{Dialect, Opcode, Values};
+use scylla_cql_core::frame::request::batch::BatchType;
 
 /// A statement with its values and options; cheap to clone.
 ///
@@ -31,6 +35,47 @@ enum What {
     Text(Arc<Statement>),
     Prepared(Prepared),
     Prepare(Arc<Statement>),
+    Batch(Arc<BoundBatch>),
+}
+
+/// A batch whose statements are prepared and whose values are serialized.
+#[derive(Clone, Debug)]
+pub(super) struct BoundBatch {
+    pub(super) kind: BatchType,
+    pub(super) keyspace: Option<Arc<str>>,
+    pub(super) entries: Vec<Entry>,
+    pub(super) options: Options,
+}
+
+/// One statement of a batch.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    what: EntryKind,
+    values: Values,
+}
+
+#[derive(Clone, Debug)]
+enum EntryKind {
+    Text(Arc<str>),
+    Prepared(Prepared),
+}
+
+impl Entry {
+    pub(super) fn text(text: Arc<str>) -> Self {
+        Self { what: EntryKind::Text(text), values: Values::default() }
+    }
+
+    pub(super) fn prepared(prepared: Prepared, values: Values) -> Self {
+        Self { what: EntryKind::Prepared(prepared), values }
+    }
+
+    fn as_message(&self) -> BatchEntry<'_> {
+        let statement = match &self.what {
+            EntryKind::Text(text) => BatchStatement::Text(text),
+            EntryKind::Prepared(prepared) => BatchStatement::Prepared(prepared.id()),
+        };
+        BatchEntry { statement, values: &self.values }
+    }
 }
 
 impl Request {
@@ -39,6 +84,7 @@ impl Request {
     }
 
     option_setters!();
+    paging_setters!();
 
     pub(super) fn bound(&self) -> &Arc<Bound> {
         &self.bound
@@ -71,8 +117,13 @@ impl Bound {
         Self { what: What::Prepare(statement), values: Values::default() }
     }
 
+    pub(super) fn batch(batch: BoundBatch) -> Self {
+        Self { what: What::Batch(Arc::new(batch)), values: Values::default() }
+    }
+
     pub(super) fn options(&self) -> &Options {
         match &self.what {
+            What::Batch(batch) => &batch.options,
             What::Text(statement) | What::Prepare(statement) => &statement.options,
             What::Prepared(prepared) => prepared.options(),
         }
@@ -82,6 +133,7 @@ impl Bound {
         match &mut self.what {
             What::Text(statement) | What::Prepare(statement) => Arc::make_mut(statement).options_mut(),
             What::Prepared(prepared) => prepared.options_mut(),
+            What::Batch(batch) => &mut Arc::make_mut(batch).options,
         }
     }
 
@@ -89,15 +141,29 @@ impl Bound {
     pub(super) fn sent_text(&self) -> Option<&str> {
         match &self.what {
             What::Text(statement) | What::Prepare(statement) => Some(&statement.text),
-            What::Prepared(_) => None,
+            What::Prepared(_) | What::Batch(_) => None,
         }
     }
 
     pub(super) fn as_prepared(&self) -> Option<&Prepared> {
         match &self.what {
             What::Prepared(prepared) => Some(prepared),
-            What::Text(_) | What::Prepare(_) => None,
+            What::Text(_) | What::Prepare(_) | What::Batch(_) => None,
         }
+    }
+
+    /// Every prepared statement that a node must know to execute this.
+    pub(super) fn all_prepared(&self) -> Vec<&Prepared> {
+        let What::Batch(batch) = &self.what else { return self.as_prepared().into_iter().collect() };
+        let mut all: Vec<&Prepared> = Vec::new();
+        for entry in &batch.entries {
+            if let EntryKind::Prepared(prepared) = &entry.what
+                && !all.iter().any(|known| known.id() == prepared.id())
+            {
+                all.push(prepared);
+            }
+        }
+        all
     }
 
     /// The page to begin at: after a page that came, or where the user said.
@@ -146,6 +212,7 @@ impl Bound {
             What::Prepare(statement) => {
                 Kind::Prepare(Prepare { text: &statement.text, keyspace: statement.keyspace() })
             }
+            What::Batch(batch) => Kind::Batch(Box::new(batch.message(params))),
         };
         WithExtras { request, tracing: options.tracing, payload: options.payload.as_deref() }
     }
@@ -156,6 +223,34 @@ enum Kind<'a> {
     Query(Query<'a>),
     Execute(Execute<'a>),
     Prepare(Prepare<'a>),
+    // Rare and large.
+    Batch(Box<BatchMessage<'a>>),
+}
+
+/// A batch with room for the list that it borrows.
+struct BatchMessage<'a> {
+    entries: Vec<BatchEntry<'a>>,
+    rest: Batch<'a>,
+}
+
+impl BoundBatch {
+    fn message<'a>(&'a self, params: QueryParams<'a>) -> BatchMessage<'a> {
+        let rest = Batch {
+            kind: self.kind,
+            consistency: params.consistency,
+            serial_consistency: params.serial_consistency,
+            timestamp: params.timestamp,
+            keyspace: self.keyspace.as_deref(),
+            ..Batch::new(&[])
+        };
+        BatchMessage { entries: self.entries.iter().map(Entry::as_message).collect(), rest }
+    }
+}
+
+impl BatchMessage<'_> {
+    fn whole(&self) -> Batch<'_> {
+        Batch { entries: &self.entries, ..self.rest }
+    }
 }
 
 impl Message for Kind<'_> {
@@ -165,6 +260,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.opcode(),
             Self::Execute(execute) => execute.opcode(),
             Self::Prepare(prepare) => prepare.opcode(),
+            Self::Batch(batch) => batch.whole().opcode(),
         }
     }
 
@@ -174,6 +270,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.body_len(dialect),
             Self::Execute(execute) => execute.body_len(dialect),
             Self::Prepare(prepare) => prepare.body_len(dialect),
+            Self::Batch(batch) => batch.whole().body_len(dialect),
         }
     }
 
@@ -183,6 +280,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.write_body(dialect, out),
             Self::Execute(execute) => execute.write_body(dialect, out),
             Self::Prepare(prepare) => prepare.write_body(dialect, out),
+            Self::Batch(batch) => batch.whole().write_body(dialect, out),
         }
     }
 }

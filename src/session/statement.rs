@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::options::{Options, option_setters};
+use super::options::{Options, option_setters, paging_setters};
 
 /// The text of a statement, with how it is to be run.
 ///
@@ -38,6 +38,7 @@ impl Statement {
     }
 
     option_setters!();
+    paging_setters!();
 
     /// The text.
     #[must_use]

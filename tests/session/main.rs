@@ -1,6 +1,7 @@
 //! Statements through a session, against a cluster in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod batch;
 mod canned;
 mod limits;
 mod options;
