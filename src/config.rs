@@ -7,6 +7,7 @@ mod auth;
 mod check;
 mod draft;
 mod keys;
+mod live;
 mod tls;
 
 use std::{sync::Arc, time::Duration};
@@ -14,6 +15,7 @@ use std::{sync::Arc, time::Duration};
 use messina_layers::{ConnectOptions, TcpConnector};
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
+pub(crate) use self::live::LiveConfig;
 pub use self::{
     auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
     draft::Draft,
@@ -23,6 +25,7 @@ pub use self::{
 use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
+    metrics::Naming,
     protocol::ProtocolVersion,
 };
 
@@ -75,6 +78,8 @@ pub struct Config {
     pub host_id_check: HostIdCheck,
     /// The bounds of one connection.
     pub limits: Limits,
+    /// What the session's metrics are called.
+    pub metrics: Naming,
     /// The data centre that requests prefer.
     pub local_datacenter: Option<String>,
     /// Limits a whole request, every page fetch alike.

@@ -56,6 +56,26 @@ pub enum Kind {
     Closed,
 }
 
+impl Kind {
+    /// Its name in a metric's label.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Unreachable => "unreachable",
+            Self::NoConnection => "no-connection",
+            Self::Timeout => "timeout",
+            Self::Connection => "connection",
+            Self::Server => "server",
+            Self::Protocol => "protocol",
+            Self::Values => "values",
+            Self::Rows => "rows",
+            Self::Statement => "statement",
+            Self::Closed => "closed",
+        }
+    }
+}
+
 /// A contact point that could not be connected to.
 #[derive(Clone, Debug)]
 #[non_exhaustive]

@@ -68,9 +68,11 @@ pub use crate::protocol::{
     response::{ErrorDetail, ResultMetadata, SchemaChange, ServerError},
 };
 use crate::{
-    config::Config,
+    config::{Config, LiveConfig},
     connection::Connection,
     control::Control,
+    establish::Opener,
+    metrics::SessionMetrics,
     pool::{Node, Nodes},
 };
 
@@ -81,7 +83,12 @@ pub struct Session {
 }
 
 struct Inner {
-    config: Arc<Config>,
+    config: LiveConfig,
+    #[allow(dead_code, reason = "no caller yet")]
+    metrics: SessionMetrics,
+    // What connections are opened with; none where they were made elsewhere.
+    #[allow(dead_code, reason = "no caller yet")]
+    opener: Option<Opener>,
     nodes: Nodes,
     cache: cache::Cache,
     closed: AtomicBool,
@@ -95,29 +102,45 @@ impl Session {
         SessionBuilder::default()
     }
 
-    pub(crate) fn assemble(config: Arc<Config>, nodes: Nodes, control: Control) -> Self {
-        Self::new(config, nodes, Some(control))
+    pub(crate) fn assemble(opener: Opener, nodes: Nodes, control: Control) -> Self {
+        let (config, metrics) = (opener.settings().clone(), opener.metrics().clone());
+        Self::new(config, metrics, Some(opener), nodes, Some(control))
     }
 
     /// A session over connections that were made elsewhere and are never made again; for measurements.
     #[doc(hidden)]
     pub fn over_connections(config: Config, connections: impl IntoIterator<Item = (Uuid, Connection)>) -> Self {
+        let metrics = SessionMetrics::new(&config.metrics);
         let nodes = Nodes::default();
         let node = |(host_id, connection): (Uuid, Connection)| Arc::new(Node::over_connection(host_id, connection));
         nodes.replace(connections.into_iter().map(node).collect());
-        Self::new(Arc::new(config), nodes, None)
+        Self::new(LiveConfig::new(Arc::new(config)), metrics, None, nodes, None)
     }
 
-    fn new(config: Arc<Config>, nodes: Nodes, control: Option<Control>) -> Self {
+    fn new(
+        config: LiveConfig,
+        metrics: SessionMetrics,
+        opener: Option<Opener>,
+        nodes: Nodes,
+        control: Option<Control>,
+    ) -> Self {
         let cache = cache::Cache::default();
-        let inner = Inner { config, nodes, cache, closed: AtomicBool::new(false), control: Mutex::new(control) };
+        let inner = Inner {
+            config,
+            metrics,
+            opener,
+            nodes,
+            cache,
+            closed: AtomicBool::new(false),
+            control: Mutex::new(control),
+        };
         Self { inner: Arc::new(inner) }
     }
 
-    /// The settings it was built with.
+    /// The settings in force.
     #[must_use]
-    pub fn config(&self) -> &Config {
-        &self.inner.config
+    pub fn config(&self) -> Arc<Config> {
+        self.inner.config.get()
     }
 }
 

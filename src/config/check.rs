@@ -5,7 +5,7 @@ use std::{path::Path, sync::Arc, time::Duration};
 use messina_layers::{ConnectOptions, Name, TcpConnector};
 
 use super::{Config, Draft, TlsSettings};
-use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError};
+use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
 const KEEPALIVE: &str = "advanced.socket.keep-alive";
@@ -58,6 +58,7 @@ impl Draft {
             return Err(ConfigError::new(EXPECTED_CLUSTER, blank, "a cluster's name, or leave it out"));
         }
         let keyspace = self.keyspace.clone().map(checked_keyspace).transpose()?;
+        let metrics = self.checked_naming()?;
         let tls = self.checked_tls()?;
         let mut connect = ConnectOptions::default();
         connect.order = self.candidate_order;
@@ -88,6 +89,7 @@ impl Draft {
             keyspace,
             host_id_check: self.host_id_check,
             limits,
+            metrics,
             local_datacenter: self.local_datacenter,
             request_timeout: self.request_timeout,
             consistency: self.consistency,
@@ -125,6 +127,23 @@ impl Draft {
             ));
         }
         Ok(distinct)
+    }
+
+    fn checked_naming(&self) -> Result<Naming, ConfigError> {
+        if let Some(blank) = self.session_name.as_deref().filter(|name| name.trim().is_empty()) {
+            return Err(ConfigError::new("basic.session-name", blank, "a name, or leave it out"));
+        }
+        let word = |prefix: &&str| {
+            let letters = prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+            letters && prefix.bytes().next().is_some_and(|b| b.is_ascii_alphabetic())
+        };
+        if let Some(bad) = self.metrics_prefix.as_deref().filter(|prefix| !word(prefix)) {
+            let allowed = "letters a-z or A-Z, digits and underscores, beginning with a letter; or leave it out";
+            return Err(ConfigError::new("advanced.metrics.prefix", bad, allowed));
+        }
+        let mut naming = Naming::default();
+        (naming.prefix, naming.session) = (self.metrics_prefix.clone(), self.session_name.clone());
+        Ok(naming)
     }
 
     fn checked_tls(&self) -> Result<Option<TlsSettings>, ConfigError> {

@@ -70,8 +70,12 @@ pub struct Draft {
     pub authenticator: Option<Arc<dyn Authenticator>>,
     /// `advanced.control-connection.expected-cluster`: whichever answers first.
     pub expected_cluster: Option<String>,
+    /// `basic.session-name`: none; a label of every metric where it is set.
+    pub session_name: Option<String>,
     /// `basic.session-keyspace`: none.
     pub keyspace: Option<String>,
+    /// `advanced.metrics.prefix`: none; stands in front of every metric's name.
+    pub metrics_prefix: Option<String>,
     /// `basic.load-balancing-policy.local-datacenter`: none.
     pub local_datacenter: Option<String>,
     /// `basic.request.timeout`: 10 s.
@@ -117,7 +121,9 @@ impl Default for Draft {
             tls_names: Vec::new(),
             authenticator: None,
             expected_cluster: None,
+            session_name: None,
             keyspace: None,
+            metrics_prefix: None,
             local_datacenter: None,
             request_timeout: Duration::from_secs(10),
             consistency: Consistency::LocalQuorum,

@@ -11,6 +11,7 @@ use crate::{connection::Compression, error::ConfigError, protocol::ProtocolVersi
 /// Every option that [`Draft::set`] knows.
 pub const KEYS: &[&str] = &[
     "basic.contact-points",
+    "basic.session-name",
     "basic.session-keyspace",
     "basic.load-balancing-policy.local-datacenter",
     "basic.request.timeout",
@@ -37,6 +38,7 @@ pub const KEYS: &[&str] = &[
     "advanced.socket.keep-alive",
     "advanced.protocol.version",
     "advanced.protocol.compression",
+    "advanced.metrics.prefix",
     "advanced.tls.ca-file",
     "advanced.tls.cert-file",
     "advanced.tls.key-file",
@@ -50,6 +52,8 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
     match key {
         "basic.contact-points" => draft.contact_points = list(),
         "advanced.control-connection.expected-cluster" => draft.expected_cluster = Some(value.to_owned()),
+        "basic.session-name" => draft.session_name = Some(value.to_owned()),
+        "advanced.metrics.prefix" => draft.metrics_prefix = Some(value.to_owned()),
         "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
         "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),
         "basic.request.timeout" => draft.request_timeout = duration(key, value)?,

@@ -88,7 +88,7 @@ impl Live {
     /// Serves events until the connection is lost.
     async fn serve(&mut self, opener: &Opener, follower: &mut impl Follower) {
         let connection = self.accepted.connection.clone();
-        let config = &opener.config;
+        let config = opener.config();
         let mut closed = std::pin::pin!(connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout));
         loop {
             tokio::select! {
@@ -111,7 +111,7 @@ impl Live {
                 () = drain(&mut self.events) => return,
                 () = sleep(DEBOUNCE) => {}
             }
-            match self.read(opener.config.init_timeout).await {
+            match self.read(opener.config().init_timeout).await {
                 Ok(nodes) => self.tell(&nodes, follower),
                 Err(error) => {
                     tracing::warn!(error = %messina_layers::error::chain(&*error), "the node list could not be read");
@@ -136,14 +136,14 @@ async fn run(mut live: Live, opener: Opener, mut follower: impl Follower) {
 
 /// Goes over the plan, known nodes first and the contact points after them, until one lets us in.
 async fn reconnect(opener: &Opener, follower: &mut impl Follower) -> Live {
-    let limit = opener.config.init_timeout;
     let mut delays = Backoff::new(ROUND, ROUND * 2);
     let mut warned = false;
     loop {
+        let limit = opener.config().init_timeout;
         let round = Round::default();
         let mut logins_refused = true;
         for target in plan(opener, follower) {
-            let error = match connect(target.in_round(&round), &opener.stack).await {
+            let error = match connect(target.in_round(&round), &opener.stack()).await {
                 Ok(Opened { accepted, events, way, .. }) => match Live::adopt(accepted, events, way, limit).await {
                     Ok((live, nodes)) => {
                         live.tell(&nodes, follower);
@@ -175,6 +175,7 @@ fn plan(opener: &Opener, follower: &impl Follower) -> Vec<Open> {
         .known()
         .into_iter()
         .map(|(host_id, address)| opener.target(Endpoint::from(address).into()).expecting_host(host_id));
-    let contact_points = opener.config.contact_points.iter();
+    let config = opener.config();
+    let contact_points = config.contact_points.iter();
     known.chain(contact_points.map(|point| opener.target(point.endpoint().clone().into()))).collect()
 }

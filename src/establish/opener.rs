@@ -2,27 +2,90 @@
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use messina_layers::{BoxConnect, Pinned};
 
-use super::{Accepted, Open};
-use crate::{config::Config, endpoint::Endpoint, protocol::ProtocolVersion};
+use super::{Accepted, Open, Seams, connect};
+use crate::{
+    config::{Config, LiveConfig},
+    endpoint::Endpoint,
+    metrics::SessionMetrics,
+    protocol::ProtocolVersion,
+};
 
 /// What every connection after the first is opened with; cheap to clone.
+///
+/// Settings and stack are those of the moment: ask for them per connect, and keep neither.
 #[derive(Clone, Debug)]
 pub(crate) struct Opener {
-    pub(crate) stack: BoxConnect<Open, Accepted>,
-    pub(crate) config: Arc<Config>,
+    shared: Arc<Shared>,
     /// The cluster's name, which must be found again.
-    pub(crate) cluster: Arc<str>,
+    cluster: Arc<str>,
     /// The version, which is spoken from now on.
-    pub(crate) version: ProtocolVersion,
+    version: ProtocolVersion,
 }
 
+#[derive(Debug)]
+struct Shared {
+    #[allow(dead_code, reason = "for a change of settings")]
+    seams: Seams,
+    stack: ArcSwap<BoxConnect<Open, Accepted>>,
+    config: LiveConfig,
+    metrics: SessionMetrics,
+}
+
+#[allow(dead_code, reason = "some have no caller yet")]
 impl Opener {
-    /// A target in this cluster, of which nothing else is known yet.
+    /// Goes on with the stack and the settings of a first connection, which latched the cluster's name and version.
+    pub(crate) fn new(
+        stack: BoxConnect<Open, Accepted>,
+        seams: Seams,
+        config: LiveConfig,
+        metrics: SessionMetrics,
+        (cluster, version): (Arc<str>, ProtocolVersion),
+    ) -> Self {
+        let shared = Shared { seams, stack: ArcSwap::from_pointee(stack), config, metrics };
+        Self { shared: Arc::new(shared), cluster, version }
+    }
+
+    /// The settings in force, for one connect, check or plan.
+    pub(crate) fn config(&self) -> Arc<Config> {
+        self.shared.config.get()
+    }
+
+    /// The settings in force, now and later.
+    pub(crate) fn settings(&self) -> &LiveConfig {
+        &self.shared.config
+    }
+
+    /// The stack in force, for one connect.
+    pub(crate) fn stack(&self) -> BoxConnect<Open, Accepted> {
+        BoxConnect::clone(&self.shared.stack.load())
+    }
+
+    /// The counters of the session.
+    pub(crate) fn metrics(&self) -> &SessionMetrics {
+        &self.shared.metrics
+    }
+
+    /// The cluster's name.
+    pub(crate) fn cluster(&self) -> &Arc<str> {
+        &self.cluster
+    }
+
+    /// The version that is spoken.
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.version
+    }
+
+    /// A target in this cluster, of which nothing else is known yet, under the settings in force.
     pub(crate) fn target(&self, endpoint: Pinned<Endpoint>) -> Open {
-        Open::new(endpoint, Arc::clone(&self.config))
-            .expecting_cluster(Arc::clone(&self.cluster))
-            .with_version(self.version)
+        Open::new(endpoint, self.config()).expecting_cluster(Arc::clone(&self.cluster)).with_version(self.version)
+    }
+
+    /// Opens every later connection with these settings.
+    pub(crate) fn reconfigure(&self, config: Arc<Config>) {
+        self.shared.stack.store(Arc::new(connect(&config, self.shared.seams.clone())));
+        self.shared.config.replace(config);
     }
 }

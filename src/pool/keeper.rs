@@ -22,14 +22,14 @@ const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_se
 /// Connects to the advertised address; while that fails, to the way in, if the same node answers there.
 async fn open(opener: &Opener, node: &Node, way: Option<&Way>) -> Result<Connection, ConnectError> {
     let advertised = opener.target(Endpoint::from(node.address()).into()).expecting_host(node.host_id());
-    let error = match opener.stack.clone().oneshot(advertised).await {
+    let error = match opener.stack().oneshot(advertised).await {
         Ok(established) => return Ok(established.connection.connection),
         Err(error) => error,
     };
     let Some(way) = way.filter(|way| way.addr != node.address()) else { return Err(error) };
     let way_in = Pinned::at(way.endpoint.clone(), HostAddr::from(way.addr));
     // Unidentified on purpose: who answers behind a name or a balancer has to be read.
-    match opener.stack.clone().oneshot(opener.target(way_in)).await {
+    match opener.stack().oneshot(opener.target(way_in)).await {
         Ok(established) => match &established.connection.node {
             Some(info) if info.host_id == node.host_id() => Ok(established.connection.connection),
             _ => Err(error),
@@ -64,7 +64,7 @@ impl Drop for Kept {
 
 impl Keeper {
     pub(crate) fn new(opener: Opener, nodes: Nodes) -> Self {
-        let local = opener.config.local_datacenter.clone();
+        let local = opener.config().local_datacenter.clone();
         Self { opener, nodes, kept: HashMap::new(), local, warned: false }
     }
 
@@ -132,7 +132,7 @@ async fn keep(opener: Opener, nodes: Nodes, node: Arc<Node>, way: Option<Way>) {
                 node.connected(connection.clone());
                 nodes.tell();
                 // Returns as soon as it takes no more requests: the next one is opened beside those still in flight.
-                let config = &opener.config;
+                let config = opener.config();
                 let error = connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout).await;
                 tracing::debug!(host_id = %node.host_id(), %error, "connection lost");
                 node.lost();

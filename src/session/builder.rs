@@ -9,12 +9,13 @@ use messina_layers::BoxConnect;
 
 use super::Session;
 use crate::{
-    config::{Authenticator, Config, Draft, PlainText, TlsSettings},
+    config::{Authenticator, Config, Draft, LiveConfig, PlainText, TlsSettings},
     connection::Compression,
     control::{Control, First},
     endpoint::ContactPoint,
     error::{ConfigError, Error},
     establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
+    metrics::SessionMetrics,
     pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
 };
@@ -170,8 +171,7 @@ impl SessionBuilder {
             seams.identity = identity;
         }
         (seams.connect, seams.candidate) = (self.connect, self.candidate);
-        let stack = establish::connect(&config, seams);
-        connect(config, stack).await
+        connect(config, seams).await
     }
 
     /// The settings, checked, without connecting.
@@ -186,18 +186,20 @@ impl SessionBuilder {
     }
 }
 
-async fn connect(config: Arc<Config>, stack: BoxConnect<Open, Accepted>) -> Result<Session, Error> {
+async fn connect(config: Arc<Config>, seams: Seams) -> Result<Session, Error> {
+    let metrics = SessionMetrics::new(&config.metrics);
+    let stack = establish::connect(&config, seams.clone());
     let first = First::connect(&config, &stack).await?;
-    let opener =
-        Opener { stack, config: Arc::clone(&config), cluster: first.cluster_name().into(), version: first.version() };
+    let latched = (first.cluster_name().into(), first.version());
+    let opener = Opener::new(stack, seams, LiveConfig::new(config), metrics, latched);
     let nodes = Nodes::default();
     let keeper = Keeper::new(opener.clone(), nodes.clone());
-    let control = Control::start(first, opener, keeper);
+    let control = Control::start(first, opener.clone(), keeper);
     // Bounded by the limits of one connect to each node, and its back-off is not waited for.
     if !nodes.wait_for_connection().await {
         return Err(no_connection(&nodes.all()));
     }
-    Ok(Session::assemble(config, nodes, control))
+    Ok(Session::assemble(opener, nodes, control))
 }
 
 fn no_connection(nodes: &[Arc<Node>]) -> Error {

@@ -21,7 +21,7 @@ impl Session {
     ///
     /// It begins at the first poll; dropping the future then does not stop it.
     pub async fn close(&self) -> SessionClosed {
-        self.close_within(self.inner.config.request_timeout).await
+        self.close_within(self.inner.config.load().request_timeout).await
     }
 
     /// Ends the session and every clone of it; requests in flight have this long, then they are cut.

@@ -55,7 +55,7 @@ pub(super) struct Recovery<'a> {
 
 impl Recovery<'_> {
     async fn go_on(&mut self, mut failure: Failure) -> Result<Page, Error> {
-        let idempotent = self.bound.is_idempotent(self.from, &self.session.config);
+        let idempotent = self.bound.is_idempotent(self.from, &self.session.config.load());
         let mut retries = Retries::default();
         let mut full = Vec::new();
         loop {

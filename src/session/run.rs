@@ -216,6 +216,6 @@ impl Deadline {
 impl Inner {
     /// How long a request may take that begins now.
     pub(super) fn deadline(&self, own: Option<Duration>) -> Deadline {
-        Deadline { start: Instant::now(), limit: own.unwrap_or(self.config.request_timeout) }
+        Deadline { start: Instant::now(), limit: own.unwrap_or_else(|| self.config.load().request_timeout) }
     }
 }

@@ -51,7 +51,7 @@ impl Trying {
             return Err(Failure::Refused(Refused::PagingState(dialect.version)));
         }
         self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
-        let message = bound.message(self.known.as_deref(), from, dialect, &session.config);
+        let message = bound.message(self.known.as_deref(), from, dialect, &session.config.load());
         self.reply = Some(match held {
             None => self.connection.try_send(&message)?,
             Some(mut handle) => handle.call(&message),

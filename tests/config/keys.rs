@@ -22,6 +22,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
     let booleans = vec!["", "yes", "1", "TRUE "];
     vec![
         ("basic.contact-points", own(&["a.test", "a.test:9043, 10.0.0.1 ,[::1]"]), vec!["", ",", "a.test:0", "a b"]),
+        ("basic.session-name", own(&["web", "Night job"]), vec!["", "  "]),
         ("basic.session-keyspace", own(&["ks", "Ks_2"]), vec!["", "a\u{7}b", "Ks \"x\"", "ключ"]),
         ("basic.load-balancing-policy.local-datacenter", own(&["dc1"]), vec!["", "  "]),
         ("basic.request.timeout", own(&["10 s", "250ms", "1 min", "1000 us"]), limits.clone()),
@@ -60,6 +61,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ),
         ("advanced.protocol.version", own(&["3", "v4", "V5"]), vec!["", "2", "6", "vv", "four", "VvV4", "vv4"]),
         ("advanced.protocol.compression", own(&["lz4", "snappy", "none"]), vec!["", "zstd", "LZ4"]),
+        ("advanced.metrics.prefix", own(&["shop", "Shop_2"]), vec!["", "my shop", "2shop", "shop.web", "_"]),
         ("advanced.tls.ca-file", own(&[ca]), vec!["", "/no/such/file.pem"]),
         ("advanced.tls.cert-file", own(&[cert]), vec!["", "/no/such/file.pem"]),
         ("advanced.tls.key-file", own(&[key]), vec!["", "/no/such/file.pem"]),
