@@ -3,10 +3,9 @@
 mod first;
 mod follower;
 mod keeping;
-mod peers;
 
 pub(crate) use self::{
     first::First,
-    follower::{Follower, Way},
-    keeping::Control,
+    follower::{Follower, Hint, Known, View, Way},
+    keeping::{Control, Shared},
 };

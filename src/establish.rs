@@ -31,17 +31,16 @@ use self::{
 pub use self::{
     accept::Accepted,
     error::{LoginRefused, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
-    identify::{BoxIdentity, IdentityRequest, SystemLocal},
     open::Open,
     seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
 };
 pub(crate) use self::{
-    identify::read_local,
     opener::Opener,
     round::{FailedBefore, Round},
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };
 use crate::config::Config;
+pub use crate::topology::{BoxIdentity, IdentityRequest, SystemLocal};
 
 /// Builds the stack that every connection of a session is opened through.
 ///

@@ -74,6 +74,7 @@ use crate::{
     establish::Opener,
     metrics::SessionMetrics,
     pool::{Node, Nodes},
+    topology::{SessionEvents, Snapshot, Topology},
 };
 
 /// A connected client; cheap to clone, and all clones are the same session.
@@ -90,6 +91,7 @@ struct Inner {
     #[allow(dead_code, reason = "no caller yet")]
     opener: Option<Opener>,
     nodes: Nodes,
+    topology: Topology,
     cache: cache::Cache,
     closed: AtomicBool,
     // Taken at close; dropping it ends the control connection and those of the nodes.
@@ -102,9 +104,9 @@ impl Session {
         SessionBuilder::default()
     }
 
-    pub(crate) fn assemble(opener: Opener, nodes: Nodes, control: Control) -> Self {
+    pub(crate) fn assemble(opener: Opener, nodes: Nodes, topology: Topology, control: Control) -> Self {
         let (config, metrics) = (opener.settings().clone(), opener.metrics().clone());
-        Self::new(config, metrics, Some(opener), nodes, Some(control))
+        Self::new(config, metrics, Some(opener), nodes, topology, Some(control))
     }
 
     /// A session over connections that were made elsewhere and are never made again; for measurements.
@@ -114,7 +116,7 @@ impl Session {
         let nodes = Nodes::default();
         let node = |(host_id, connection): (Uuid, Connection)| Arc::new(Node::over_connection(host_id, connection));
         nodes.replace(connections.into_iter().map(node).collect());
-        Self::new(LiveConfig::new(Arc::new(config)), metrics, None, nodes, None)
+        Self::new(LiveConfig::new(Arc::new(config)), metrics, None, nodes, Topology::default(), None)
     }
 
     fn new(
@@ -122,6 +124,7 @@ impl Session {
         metrics: SessionMetrics,
         opener: Option<Opener>,
         nodes: Nodes,
+        topology: Topology,
         control: Option<Control>,
     ) -> Self {
         let cache = cache::Cache::default();
@@ -130,11 +133,24 @@ impl Session {
             metrics,
             opener,
             nodes,
+            topology,
             cache,
             closed: AtomicBool::new(false),
             control: Mutex::new(control),
         };
         Self { inner: Arc::new(inner) }
+    }
+
+    /// The cluster as the session knows it now: nodes, token ring, what was skipped and why.
+    #[must_use]
+    pub fn topology(&self) -> Arc<Snapshot> {
+        self.inner.topology.snapshot()
+    }
+
+    /// Hears what happens to the session from now on: nodes, control connection, contact points.
+    #[must_use]
+    pub fn events(&self) -> SessionEvents {
+        self.inner.topology.bus().subscribe()
     }
 
     /// The settings in force.

@@ -1,6 +1,30 @@
-//! The cluster as immutable values.
+//! The cluster as immutable values, and who brings them.
+//!
+//! A [`Snapshot`] holds every node, keyed by host id, the token ring over them, and the rows that could not be used
+//! with the reason why. [`Topology`] is the handle by which a session, its pools and an application read the newest
+//! one without a lock. A [`TopologyMonitor`] reads the nodes from a control connection, and may be replaced.
 
+mod bus;
+mod event;
+mod handle;
+mod monitor;
 mod node_info;
+mod ring;
 mod row;
+mod skipped;
+mod snapshot;
+mod system;
 
-pub use self::{node_info::NodeInfo, row::RowError};
+pub(crate) use self::system::read_local;
+pub use self::{
+    bus::{EventBus, SessionEvents},
+    event::{Refusal, SessionEvent},
+    handle::Topology,
+    monitor::{BoxIdentity, BoxNodes, Cause, IdentityRequest, NodeList, NodesRequest, Reaction, TopologyMonitor},
+    node_info::NodeInfo,
+    ring::{NodeIndex, Token, TokenRing},
+    row::RowError,
+    skipped::Skipped,
+    snapshot::{Snapshot, Told},
+    system::{SystemLocal, SystemTables},
+};

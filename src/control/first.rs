@@ -6,14 +6,17 @@ use messina_layers::{BoxConnect, Class, ConnectError, Dial, FailedAttempt, Given
 use tokio::time::Instant;
 use tower::ServiceExt;
 
-use super::{Way, keeping::Live};
+use super::{
+    Way,
+    keeping::{Live, Shared},
+};
 use crate::{
     config::Config,
     connection::{Events, event_channel},
     endpoint::{ContactPoint, Endpoint},
     error::{ContactPointFailed, Error, stage},
     establish::{Accepted, FailedBefore, Open, Round},
-    topology::NodeInfo,
+    topology::Snapshot,
 };
 
 /// The event types that a control connection registers for.
@@ -24,7 +27,7 @@ const EVENT_QUEUE: usize = 256;
 /// The first control connection, what it latched, and the nodes that it told.
 pub(crate) struct First {
     pub(super) live: Live,
-    pub(super) nodes: Vec<NodeInfo>,
+    pub(super) snapshot: Arc<Snapshot>,
 }
 
 impl First {
@@ -32,11 +35,15 @@ impl First {
     ///
     /// # Errors
     /// If none could be connected to: every contact point with every attempt at it.
-    pub(crate) async fn connect(config: &Arc<Config>, stack: &BoxConnect<Open, Accepted>) -> Result<Self, Error> {
+    pub(crate) async fn connect(
+        config: &Arc<Config>,
+        stack: &BoxConnect<Open, Accepted>,
+        shared: &Shared,
+    ) -> Result<Self, Error> {
         let round = Round::default();
         let mut failed = Vec::new();
         for contact_point in &config.contact_points {
-            match enter(contact_point, config, stack, &round).await {
+            match enter(contact_point, config, stack, &round, shared).await {
                 Ok(first) => return Ok(first),
                 Err(error) => {
                     warn(contact_point, &error);
@@ -69,6 +76,7 @@ async fn enter(
     config: &Arc<Config>,
     stack: &BoxConnect<Open, Accepted>,
     round: &Round,
+    shared: &Shared,
 ) -> Result<First, ConnectError> {
     let target = Open::new(contact_point.endpoint().clone(), Arc::clone(config)).in_round(round);
     let mut lost = Vec::new();
@@ -79,8 +87,8 @@ async fn enter(
         };
         lost.extend(failed.into_iter().filter(|failed| failed.error.find::<GivenUp>().is_none()));
         let (addr, started) = (way.addr, Instant::now());
-        match Live::adopt(accepted, events, way, config.init_timeout).await {
-            Ok((live, nodes)) => return Ok(First { live, nodes }),
+        match Live::adopt(accepted, events, way, config.init_timeout, shared).await {
+            Ok((live, snapshot)) => return Ok(First { live, snapshot }),
             Err(error) => {
                 let why = messina_layers::error::chain(&*error).to_string();
                 tracing::warn!(%contact_point, %addr, "connected, but the node list could not be read: {why}");

@@ -1,10 +1,14 @@
 //! Who follows the control connection's view of the cluster.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, sync::Arc};
 
+use messina_layers::Pinned;
 use uuid::Uuid;
 
-use crate::{endpoint::Endpoint, topology::NodeInfo};
+use crate::{
+    endpoint::Endpoint,
+    topology::{Refusal, Snapshot},
+};
 
 /// By which way a control connection came about: the endpoint as it was configured, and the address that answered.
 #[derive(Clone, Debug)]
@@ -13,11 +17,54 @@ pub(crate) struct Way {
     pub(crate) addr: SocketAddr,
 }
 
-/// Is told each new list of nodes, and tells which nodes could be asked next.
-pub(crate) trait Follower: Send + 'static {
-    /// The nodes are exactly these; `local` answered on the control connection, which came about by `way`.
-    fn update(&mut self, nodes: &[NodeInfo], local: Uuid, way: &Way);
+/// The cluster as the control connection sees it.
+#[derive(Clone, Debug)]
+pub(crate) struct View {
+    /// The nodes are exactly these.
+    pub(crate) snapshot: Arc<Snapshot>,
+    /// The node at the other end of the control connection.
+    pub(crate) local: Uuid,
+    /// How that connection came about.
+    pub(crate) way: Way,
+}
 
-    /// Host id and address of every node, those with a connection first.
-    fn known(&self) -> Vec<(Uuid, SocketAddr)>;
+/// A node that could be asked for a control connection.
+#[derive(Clone, Debug)]
+pub(crate) struct Known {
+    pub(crate) host_id: Uuid,
+    pub(crate) endpoint: Pinned<Endpoint>,
+    /// Whether it has a connection, which speaks for trying it first.
+    #[expect(dead_code, reason = "the order says it; for the plan that people read")]
+    pub(crate) connected: bool,
+}
+
+/// What the server, or the control connection itself, says about nodes. Connections are the truth.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[expect(dead_code, reason = "told as soon as events are read one by one")]
+pub(crate) enum Hint {
+    /// The server says that this node answers: its back-off begins anew.
+    Up(SocketAddr),
+    /// The server says that it does not: worth a heartbeat, no more.
+    Down(SocketAddr),
+    /// The way to this node has changed though its endpoint has not: its back-off begins anew.
+    Redial(Uuid),
+    /// There is a control connection again: every back-off begins anew.
+    ControlBack,
+}
+
+/// Is told each new view of the cluster, and tells which nodes could be asked next.
+pub(crate) trait Follower: Send + 'static {
+    /// The cluster is this from now on.
+    fn update(&mut self, view: &View);
+
+    /// Every node, those with a connection first: the policy's plan.
+    fn known(&self) -> Vec<Known>;
+
+    /// Why a node must not be the control node; `None` if it may.
+    #[expect(dead_code, reason = "asked before a connection is adopted")]
+    fn refuses(&self, host_id: Uuid) -> Option<Refusal>;
+
+    /// Something is worth a look.
+    #[expect(dead_code, reason = "told as soon as events are read one by one")]
+    fn hint(&mut self, hint: Hint);
 }

@@ -14,75 +14,17 @@ use messina_layers::{
     Candidate, TimedOut,
     error::{AttemptError, BoxError},
 };
-use scylla_cql_core::frame::types::Consistency;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     time::timeout,
 };
-use tower::{Layer, Service, ServiceExt, util::BoxCloneSyncService};
+use tower::{Layer, Service, ServiceExt};
 
-use super::{Open, error::UnexpectedAnswer, handshake::Greeted};
+use super::{Open, handshake::Greeted};
 use crate::{
-    connection::Connection,
     error::stage,
-    protocol::{
-        request::{Query, QueryParams},
-        response::{self, Response, ResultResponse},
-    },
-    topology::NodeInfo,
+    topology::{BoxIdentity, IdentityRequest, NodeInfo},
 };
-
-/// The query that tells who answers.
-const LOCAL: &str = "SELECT * FROM system.local WHERE key='local'";
-
-/// Reads who answers on a connection; a topology monitor may bring its own.
-pub type BoxIdentity = BoxCloneSyncService<IdentityRequest, NodeInfo, BoxError>;
-
-/// On which connection to ask.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct IdentityRequest {
-    /// The connection, not accepted yet: what is sent on it gets its answers while the identity service waits.
-    pub connection: Connection,
-}
-
-/// The identity service that ships: one read of `system.local`.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SystemLocal(());
-
-impl SystemLocal {
-    /// The service; it has no options.
-    #[must_use]
-    pub const fn new() -> Self {
-        Self(())
-    }
-}
-
-impl Service<IdentityRequest> for SystemLocal {
-    type Response = NodeInfo;
-    type Error = BoxError;
-    type Future = Pin<Box<dyn Future<Output = Result<NodeInfo, BoxError>> + Send>>;
-
-    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn call(&mut self, request: IdentityRequest) -> Self::Future {
-        Box::pin(async move { read_local(&request.connection).await })
-    }
-}
-
-pub(crate) async fn read_local(connection: &Connection) -> Result<NodeInfo, BoxError> {
-    let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
-    let envelope = connection.try_send(&Query::new(LOCAL, params))?.await?;
-    match response::parse(envelope, connection.dialect(), None)?.response {
-        Response::Result(ResultResponse::Rows(rows)) => {
-            NodeInfo::from_local(&rows, connection.peer().port())?.ok_or_else(|| "system.local is empty".into())
-        }
-        Response::Error(error) => Err(error.into()),
-        other => Err(UnexpectedAnswer::new("the query of system.local", &other).into()),
-    }
-}
 
 /// Layers [`Identify`] over what answers [`Greeted`].
 #[derive(Clone)]
@@ -151,7 +93,7 @@ async fn identify<IO>(greeted: &mut Greeted<IO>, identity: BoxIdentity, limit: D
 where
     IO: AsyncRead + AsyncWrite + Unpin,
 {
-    let request = IdentityRequest { connection: greeted.opening.handle().clone() };
+    let request = IdentityRequest::new(greeted.opening.handle().clone());
     match timeout(limit, greeted.opening.run(identity.oneshot(request))).await {
         Ok(Ok(node)) => node,
         Ok(Err(closed)) => Err(closed.into()),

@@ -1,6 +1,6 @@
 //! Keeps one connection to each node: opens it through the connect stack, and again when it is lost.
 
-use std::{collections::HashMap, net::SocketAddr, sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use messina_layers::{Backoff, Class, ConnectError, HostAddr, Pinned};
 use tokio::{task::JoinHandle, time::Instant};
@@ -10,10 +10,10 @@ use uuid::Uuid;
 use super::{Node, Nodes};
 use crate::{
     connection::Connection,
-    control::{Follower, Way},
+    control::{Follower, Hint, Known, View, Way},
     endpoint::Endpoint,
     establish::Opener,
-    topology::NodeInfo,
+    topology::{NodeInfo, Refusal},
 };
 
 /// The first delay before a lost or failed connection is tried again, and the longest.
@@ -69,14 +69,14 @@ impl Keeper {
     }
 
     /// Settles the data centre that requests prefer, and says so once.
-    fn settle_local(&mut self, infos: &[NodeInfo], local: Uuid) {
+    fn settle_local(&mut self, infos: &[Arc<NodeInfo>], local: Uuid) {
         if self.local.is_none() {
             self.local = infos.iter().find(|info| info.host_id == local).and_then(|info| info.datacenter.clone());
             if let Some(datacenter) = &self.local {
                 tracing::info!(%datacenter, "the local data centre is that of the first node connected to");
             }
         }
-        let matches = |info: &NodeInfo| self.local.is_some() && info.datacenter == self.local;
+        let matches = |info: &Arc<NodeInfo>| self.local.is_some() && info.datacenter == self.local;
         if self.local.is_some() && !self.warned && !infos.iter().any(matches) {
             self.warned = true;
             let mut known: Vec<_> = infos.iter().filter_map(|info| info.datacenter.as_deref()).collect();
@@ -92,23 +92,28 @@ impl Keeper {
 }
 
 impl Follower for Keeper {
-    /// Host id and address of every node, those with a connection first.
-    fn known(&self) -> Vec<(Uuid, SocketAddr)> {
+    fn known(&self) -> Vec<Known> {
         let mut nodes: Vec<_> = self.kept.values().map(|kept| &kept.node).collect();
         nodes.sort_by_key(|node| (node.connection().is_none(), node.host_id()));
-        nodes.into_iter().map(|node| (node.host_id(), node.address())).collect()
+        let known = nodes.into_iter().map(|node| Known {
+            host_id: node.host_id(),
+            endpoint: Endpoint::from(node.address()).into(),
+            connected: node.connection().is_some(),
+        });
+        known.collect()
     }
 
     /// Keeps connections to exactly these nodes: new ones are opened, those of nodes that are gone are closed.
-    fn update(&mut self, infos: &[NodeInfo], local: Uuid, way: &Way) {
+    fn update(&mut self, view: &View) {
+        let (infos, local) = (view.snapshot.nodes(), view.local);
         self.settle_local(infos, local);
         let preferred = self.local.clone();
         self.kept.retain(|host_id, kept| {
-            infos.iter().any(|info| info.host_id == *host_id && info.address == Some(kept.node.address()))
+            view.snapshot.node(*host_id).is_some_and(|info| info.address == Some(kept.node.address()))
         });
         for info in infos {
             let Some(address) = info.address else { continue };
-            let way = (info.host_id == local).then(|| way.clone());
+            let way = (info.host_id == local).then(|| view.way.clone());
             self.kept.entry(info.host_id).or_insert_with(|| {
                 let is_local = preferred.is_none() || info.datacenter == preferred;
                 let node = Arc::new(Node::new(info.host_id, address, is_local));
@@ -120,6 +125,12 @@ impl Follower for Keeper {
         nodes.sort_by_key(|node| node.host_id());
         self.nodes.replace(nodes);
     }
+
+    fn refuses(&self, _host_id: Uuid) -> Option<Refusal> {
+        None
+    }
+
+    fn hint(&mut self, _hint: Hint) {}
 }
 
 /// Opens, waits for the end, opens again, until dropped.

@@ -11,13 +11,14 @@ use super::Session;
 use crate::{
     config::{Authenticator, Config, Draft, LiveConfig, PlainText, TlsSettings},
     connection::Compression,
-    control::{Control, First},
+    control::{Control, First, Shared},
     endpoint::ContactPoint,
     error::{ConfigError, Error},
     establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
     metrics::SessionMetrics,
     pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
+    topology::{EventBus, SystemTables, Topology, TopologyMonitor},
 };
 
 /// Collects settings; [`build`](Self::build) checks them and connects.
@@ -33,6 +34,8 @@ pub struct SessionBuilder {
     identity: Option<BoxIdentity>,
     connect: Option<Wrap<BoxConnect<Open, Accepted>>>,
     candidate: Option<Wrap<BoxAttempt>>,
+    monitor: Option<Arc<dyn TopologyMonitor>>,
+    bus: Option<EventBus>,
     error: Option<ConfigError>,
 }
 
@@ -167,11 +170,12 @@ impl SessionBuilder {
         let resolver = self.resolver.unwrap_or_else(default_resolver);
         let mut seams = Seams::new(resolver);
         seams.leaf = self.leaf;
-        if let Some(identity) = self.identity {
-            seams.identity = identity;
-        }
+        let monitor = self.monitor.unwrap_or_else(|| Arc::new(SystemTables::new()));
+        // An identity service of the application's own comes before that of the monitor.
+        seams.identity = self.identity.unwrap_or_else(|| monitor.identity());
         (seams.connect, seams.candidate) = (self.connect, self.candidate);
-        connect(config, seams).await
+        let shared = Shared { monitor, topology: Topology::new(self.bus.unwrap_or_default()) };
+        connect(config, seams, shared).await
     }
 
     /// The settings, checked, without connecting.
@@ -186,20 +190,21 @@ impl SessionBuilder {
     }
 }
 
-async fn connect(config: Arc<Config>, seams: Seams) -> Result<Session, Error> {
+async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Session, Error> {
     let metrics = SessionMetrics::new(&config.metrics);
     let stack = establish::connect(&config, seams.clone());
-    let first = First::connect(&config, &stack).await?;
+    let first = First::connect(&config, &stack, &shared).await?;
     let latched = (first.cluster_name().into(), first.version());
     let opener = Opener::new(stack, seams, LiveConfig::new(config), metrics, latched);
     let nodes = Nodes::default();
     let keeper = Keeper::new(opener.clone(), nodes.clone());
-    let control = Control::start(first, opener.clone(), keeper);
+    let topology = shared.topology.clone();
+    let control = Control::start(first, opener.clone(), keeper, shared);
     // Bounded by the limits of one connect to each node, and its back-off is not waited for.
     if !nodes.wait_for_connection().await {
         return Err(no_connection(&nodes.all()));
     }
-    Ok(Session::assemble(opener, nodes, control))
+    Ok(Session::assemble(opener, nodes, topology, control))
 }
 
 fn no_connection(nodes: &[Arc<Node>]) -> Error {

@@ -5,8 +5,11 @@ use std::net::{IpAddr, SocketAddr};
 use scylla_cql_core::deserialize::row::ColumnIterator;
 use uuid::Uuid;
 
-use super::row::{Row, RowError};
-use crate::protocol::response::Rows;
+use super::{
+    Skipped,
+    row::{Row, RowError},
+};
+use crate::{endpoint::Endpoint, protocol::response::Rows};
 
 /// What a node says of itself in `system.local`, or of another in its peers table.
 ///
@@ -18,6 +21,8 @@ pub struct NodeInfo {
     pub host_id: Uuid,
     /// Where clients should connect, if the row tells.
     pub address: Option<SocketAddr>,
+    /// How the node is dialled, where that is not at its address; see [`NodeInfo::endpoint`].
+    pub endpoint: Option<Endpoint>,
     /// Where other nodes reach it.
     pub broadcast: Option<IpAddr>,
     /// The cluster's name; in `system.local` only.
@@ -43,6 +48,7 @@ impl NodeInfo {
         Self {
             host_id,
             address: None,
+            endpoint: None,
             broadcast: None,
             cluster_name: None,
             datacenter: None,
@@ -52,6 +58,12 @@ impl NodeInfo {
             schema_version: None,
             tokens: Vec::new(),
         }
+    }
+
+    /// How the node is dialled: as a topology monitor says, or else at its address.
+    #[must_use]
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        self.endpoint.clone().or_else(|| self.address.map(Endpoint::from))
     }
 }
 
@@ -77,13 +89,20 @@ impl NodeInfo {
     ///
     /// # Errors
     /// If a column has an unexpected type or value, the node has no host id, or no address that could be dialled.
-    pub(crate) fn from_peer(table: &'static str, columns: ColumnIterator<'_, '_>, port: u16) -> Result<Self, RowError> {
-        let row = Row::read(table, columns)?;
-        let mut node = Self::common(&row)?;
+    pub(super) fn from_peer(table: &'static str, columns: ColumnIterator<'_, '_>, port: u16) -> Result<Self, Skipped> {
+        let row = Row::read(table, columns).map_err(|error| error.skipped("an unknown host"))?;
+        Self::peer(&row, port).map_err(|error| error.skipped(row.host()))
+    }
+
+    fn peer(row: &Row<'_>, port: u16) -> Result<Self, RowError> {
+        let mut node = Self::common(row)?;
         node.broadcast = row.get("peer")?;
-        let port = port_of(&row, "native_port")?.unwrap_or(port);
-        let ip = usable(row.get("native_address")?).or(usable(row.get("rpc_address")?)).or(usable(node.broadcast));
-        let ip = ip.ok_or_else(|| row.error("native_address", "no address that could be dialled"))?;
+        let port = port_of(row, "native_port")?.unwrap_or(port);
+        let advertised = row.get("native_address")?.or(row.get("rpc_address")?);
+        // 0.0.0.0 means every interface of the node: the address by which its peers know it is one of them.
+        let ip = usable(advertised).or_else(|| usable(node.broadcast).filter(|_| advertised.is_some()));
+        let column = if row.has("native_address") { "native_address" } else { "rpc_address" };
+        let ip = ip.ok_or_else(|| row.error(column, "no address that could be dialled"))?;
         node.address = Some((ip, port).into());
         Ok(node)
     }

@@ -8,7 +8,7 @@ use tower::{Layer, Service};
 use super::SessionBuilder;
 use crate::{
     establish::{self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, IdentityRequest, Io, Leaf, Open},
-    topology::NodeInfo,
+    topology::{EventBus, NodeInfo, TopologyMonitor},
 };
 
 /// Parts that the application brings.
@@ -93,6 +93,18 @@ impl SessionBuilder {
         I::Future: Send + 'static,
     {
         self.identity = Some(BoxIdentity::new(identity));
+        self
+    }
+
+    /// Learns the nodes, and how each is dialled, from a monitor of the application's, in place of the peers table.
+    pub fn topology_monitor(mut self, monitor: impl TopologyMonitor + 'static) -> Self {
+        self.monitor = Some(Arc::new(monitor));
+        self
+    }
+
+    /// Tells what happens on this bus, from the first connect on.
+    pub fn event_bus(mut self, bus: EventBus) -> Self {
+        self.bus = Some(bus);
         self
     }
 }

@@ -1,0 +1,144 @@
+//! The topology monitor that ships: `system.local` and the peers table.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+};
+
+use messina_layers::error::BoxError;
+use scylla_cql_core::frame::types::Consistency;
+use tower::{Service, service_fn};
+
+use super::{
+    NodeInfo, Skipped,
+    monitor::{BoxNodes, IdentityRequest, NodeList, NodesRequest, TopologyMonitor},
+};
+use crate::{
+    connection::Connection,
+    protocol::{
+        request::{Query, QueryParams},
+        response::{self, Response, ResultResponse, Rows, ServerError},
+    },
+};
+
+/// The query that tells who answers.
+const LOCAL: &str = "SELECT * FROM system.local WHERE key='local'";
+const PEERS_V2: &str = "SELECT * FROM system.peers_v2";
+const PEERS: &str = "SELECT * FROM system.peers";
+
+/// The identity service that ships: one read of `system.local`.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct SystemLocal(());
+
+impl SystemLocal {
+    /// The service; it has no options.
+    #[must_use]
+    pub const fn new() -> Self {
+        Self(())
+    }
+}
+
+impl Service<IdentityRequest> for SystemLocal {
+    type Response = NodeInfo;
+    type Error = BoxError;
+    type Future = Pin<Box<dyn Future<Output = Result<NodeInfo, BoxError>> + Send>>;
+
+    fn poll_ready(&mut self, _cx: &mut Context<'_>) -> Poll<Result<(), BoxError>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn call(&mut self, request: IdentityRequest) -> Self::Future {
+        Box::pin(async move { read_local(&request.connection).await })
+    }
+}
+
+/// Reads `system.local`. Wants a limit around it.
+pub(crate) async fn read_local(connection: &Connection) -> Result<NodeInfo, BoxError> {
+    match query(connection, LOCAL).await? {
+        Ok(rows) => {
+            NodeInfo::from_local(&rows, connection.peer().port())?.ok_or_else(|| "system.local is empty".into())
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// The topology monitor that ships.
+///
+/// A server without `system.peers_v2` answers INVALID once, and `system.peers` is read from then on.
+#[derive(Clone, Debug, Default)]
+pub struct SystemTables {
+    without_peers_v2: Arc<AtomicBool>,
+}
+
+impl SystemTables {
+    /// The monitor; it has no options.
+    #[must_use]
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads the whole list; for monitors that only say how each node is dialled.
+    ///
+    /// # Errors
+    /// If a query fails, or the answer is not rows. Has no limit of its own.
+    pub async fn read(&self, request: &NodesRequest) -> Result<NodeList, BoxError> {
+        let connection = &request.connection;
+        let mut newer = Err(());
+        if !self.without_peers_v2.load(Ordering::Relaxed) {
+            newer = match query(connection, PEERS_V2).await? {
+                Ok(rows) => Ok(rows),
+                Err(error) if error.code == 0x2200 => {
+                    self.without_peers_v2.store(true, Ordering::Relaxed);
+                    Err(())
+                }
+                Err(error) => return Err(error.into()),
+            };
+        }
+        let (table, rows) = match newer {
+            Ok(rows) => ("system.peers_v2", rows),
+            Err(()) => ("system.peers", query(connection, PEERS).await?.map_err(BoxError::from)?),
+        };
+        let mut list = NodeList::new(vec![request.local.clone()]);
+        for row in rows.raw() {
+            let node = match row {
+                Ok(columns) => NodeInfo::from_peer(table, columns, connection.peer().port()),
+                Err(error) => Err(Skipped::new(table, "an unknown host", "?", "?", error)),
+            };
+            match node {
+                Ok(node) if list.nodes.iter().any(|known| known.host_id == node.host_id) => {
+                    let id = node.host_id;
+                    list.skipped.push(Skipped::new(table, id, "host_id", id, "the host id is listed twice"));
+                }
+                Ok(node) => list.nodes.push(node),
+                Err(skipped) => list.skipped.push(skipped),
+            }
+        }
+        Ok(list)
+    }
+}
+
+impl TopologyMonitor for SystemTables {
+    fn nodes(&self) -> BoxNodes {
+        let monitor = self.clone();
+        BoxNodes::new(service_fn(move |request: NodesRequest| {
+            let monitor = monitor.clone();
+            async move { monitor.read(&request).await }
+        }))
+    }
+}
+
+/// Rows, or the server's error.
+async fn query(connection: &Connection, text: &str) -> Result<Result<Rows, ServerError>, BoxError> {
+    let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
+    let envelope = connection.try_send(&Query::new(text, params))?.await?;
+    match response::parse(envelope, connection.dialect(), None)?.response {
+        Response::Result(ResultResponse::Rows(rows)) => Ok(Ok(rows)),
+        Response::Error(error) => Ok(Err(error)),
+        _ => Err(format!("the server did not answer rows to {text:?}").into()),
+    }
+}
