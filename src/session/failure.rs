@@ -28,6 +28,8 @@ pub(super) enum Failure {
     Invalid(RequestError),
     /// The node answered with an error.
     Server(Box<ServerError>),
+    /// The node could not be told about the prepared statement, so it did not execute it.
+    NotPrepared(Box<ServerError>),
     /// The node answered with something else than an answer to this.
     Unreadable(Cause),
     /// Nothing was sent, since it cannot be sent this way.
@@ -61,6 +63,10 @@ pub(super) enum Step {
     End,
 }
 
+/// How Apache Cassandra refuses requests on a connection that it is about to close: before it does anything, with the
+/// only code that clients do not take for a broken connection.
+const SHUTTING_DOWN: &str = "Server is shutting down";
+
 /// What was done already for a request.
 #[derive(Debug, Default)]
 pub(super) struct Retries {
@@ -80,7 +86,8 @@ impl Retries {
     /// What to do, and remembers it as done.
     pub(super) fn decide(&mut self, failure: &Failure, idempotent: bool) -> Step {
         match failure {
-            Failure::Full | Failure::NotSent(_) => Step::Next,
+            // A node whose schema lags behind may refuse what others take.
+            Failure::Full | Failure::NotSent(_) | Failure::NotPrepared(_) => Step::Next,
             Failure::Lost(_) if idempotent => Step::Next,
             // The statement was prepared in another dialect.
             Failure::Invalid(RequestError::NoMetadataId) => once(&mut self.prepared, Step::Prepare),
@@ -94,7 +101,7 @@ impl Retries {
             (code::UNPREPARED, _) => once(&mut self.prepared, Step::Prepare),
             // Refused before anything was done.
             (code::BOOTSTRAPPING, _) => Step::Next,
-            (code::OVERLOADED, _) if idempotent => Step::Next,
+            (code::OVERLOADED, _) if idempotent || error.message == SHUTTING_DOWN => Step::Next,
             (code::UNAVAILABLE, _) => once(&mut self.unavailable, Step::Next),
             // Enough replicas live, only the one with the data was slow: the coordinator now knows better.
             (code::READ_TIMEOUT, ErrorDetail::ReadTimeout { received, required, data_present: false, .. })
@@ -126,7 +133,7 @@ impl Failure {
             Self::Full | Self::NotSent(_) => Kind::NoConnection,
             Self::Lost(_) => Kind::Connection,
             Self::Invalid(_) | Self::Refused(_) => Kind::Statement,
-            Self::Server(_) => Kind::Server,
+            Self::Server(_) | Self::NotPrepared(_) => Kind::Server,
             Self::Unreadable(_) => Kind::Protocol,
         }
     }
@@ -136,7 +143,7 @@ impl Failure {
             Self::Full => Arc::new(TrySendError::Full),
             Self::NotSent(cause) | Self::Lost(cause) | Self::Unreadable(cause) => cause,
             Self::Invalid(error) => Arc::new(error),
-            Self::Server(error) => Arc::from(error as Box<dyn error::Error + Send + Sync>),
+            Self::Server(error) | Self::NotPrepared(error) => Arc::from(error as Box<dyn error::Error + Send + Sync>),
             Self::Refused(error) => Arc::new(error),
         }
     }

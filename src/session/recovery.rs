@@ -124,7 +124,7 @@ impl Recovery<'_> {
                     shared.prepared_again(*answer);
                 }
                 Response::Result(ResultResponse::Prepared(_)) => return Err(Failure::Refused(Refused::OtherId)),
-                Response::Error(error) => return Err(Failure::Server(Box::new(error))),
+                Response::Error(error) => return Err(Failure::NotPrepared(Box::new(error))),
                 _ => return Err(Failure::unexpected()),
             }
         }

@@ -86,6 +86,23 @@ async fn preparing_again_may_fail() {
     assert_eq!(wrong.tries().len(), 2);
 }
 
+/// driver 2.1: a node that cannot prepare what others could, since its schema lags behind, costs a try, not the
+/// request, idempotent or not.
+#[tokio::test(start_paused = true)]
+async fn a_node_that_cannot_prepare_is_passed_over() {
+    let (cluster, session) = prepared_on(2).await;
+    let prepared = session.prepare(BY_ID).await.unwrap();
+    for _ in 0..4 {
+        name(&session, &prepared).await;
+    }
+    cluster.node(0).forget_prepared();
+    cluster.node(0).fault(Stage::Prepare, Fault::error(0x2200, "keyspace ks does not exist"));
+    for _ in 0..4 {
+        assert_eq!(name(&session, &prepared).await, "Ada");
+    }
+    assert!(cluster.node(0).count(Stage::Prepare) > 1, "it was not asked");
+}
+
 /// driver 2.1: another id for the same text is told, rather than sending values to another statement.
 #[tokio::test(start_paused = true)]
 async fn another_id_is_an_error() {

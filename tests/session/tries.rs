@@ -125,6 +125,15 @@ async fn bootstrapping_and_overloaded() {
     assert_eq!((wrong.kind(), wrong.tries().len()), (Kind::Server, 2), "every node refused");
 }
 
+/// driver 2.1: a server that is about to close the connection refuses with the code of overload, before it does anything.
+#[tokio::test(start_paused = true)]
+async fn shutting_down() {
+    let (_cluster, session, asked) = answering(2, [Answer::error(0x1001, "Server is shutting down")]).await;
+    run(&session, false).await.unwrap();
+    let nodes = asked.nodes();
+    assert!(nodes.len() == 2 && nodes[0] != nodes[1], "{nodes:?}");
+}
+
 /// driver 2.1: a connection that ends with an idempotent request on it costs a try, not the request.
 #[tokio::test(start_paused = true)]
 async fn lost_and_idempotent() {
