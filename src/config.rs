@@ -26,6 +26,7 @@ use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
     metrics::Naming,
+    policy::{RetryPolicy, SpeculativePolicy},
     protocol::ProtocolVersion,
 };
 
@@ -84,6 +85,10 @@ pub struct Config {
     pub local_datacenter: Option<String>,
     /// Limits a whole request, every page fetch alike.
     pub request_timeout: Duration,
+    /// What follows a try that failed.
+    pub retry_policy: Arc<dyn RetryPolicy>,
+    /// When an idempotent request is also sent to another node.
+    pub speculation: Option<Arc<dyn SpeculativePolicy>>,
     /// The consistency of requests that name none.
     pub consistency: Consistency,
     /// The serial consistency of requests that name none.

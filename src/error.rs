@@ -145,6 +145,12 @@ impl Error {
         self.change(|inner| inner.tries = tries)
     }
 
+    /// The same with tries that came before its own.
+    #[must_use]
+    pub(crate) fn after_tries(self, before: &[Try]) -> Self {
+        self.change(|inner| inner.tries.splice(..0, before.iter().cloned()).for_each(drop))
+    }
+
     /// No contact point could be connected to.
     pub(crate) fn unreachable(contact_points: Vec<ContactPointFailed>) -> Self {
         let error = Self::new(Kind::Unreachable, "no contact point was reachable");

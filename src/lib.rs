@@ -11,6 +11,7 @@ pub mod protocol;
 pub mod connection;
 pub mod endpoint;
 pub mod topology;
+pub mod policy;
 pub mod config;
 pub mod establish;
 mod control;
@@ -27,7 +28,7 @@ pub use self::{
     config::{HostIdCheck, PlainText, TlsSettings},
     error::Error,
     protocol::{Compression, ProtocolVersion},
-    session::{Batch, Page, Prepared, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},
+    session::{Batch, Page, Prepared, Profile, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},
 };
 /// The connect layers that a session is made of.
 pub use messina_layers as layers;

@@ -25,6 +25,7 @@ mod options;
 mod page;
 mod paging_state;
 mod predicates;
+mod profile;
 mod prepared;
 mod recovery;
 mod request;
@@ -34,6 +35,7 @@ mod row_stream;
 mod rows_error;
 mod run;
 mod service;
+mod speculate;
 mod statement;
 mod trying;
 
@@ -55,6 +57,7 @@ pub use self::{
     page::{Page, PageRows, ServedBy},
     paging_state::PagingState,
     prepared::Prepared,
+    profile::Profile,
     request::Request,
     result_set::{OwnedRow, ResultSet},
     row_stream::RowStream,

@@ -92,6 +92,8 @@ impl Draft {
             metrics,
             local_datacenter: self.local_datacenter,
             request_timeout: self.request_timeout,
+            retry_policy: self.retry_policy,
+            speculation: self.speculation,
             consistency: self.consistency,
             serial_consistency: self.serial_consistency,
             page_size: self.page_size,

@@ -6,7 +6,13 @@ use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::{Authenticator, HostIdCheck, TlsSettings, keys};
-use crate::{connection::Compression, endpoint::ContactPoint, error::ConfigError, protocol::ProtocolVersion};
+use crate::{
+    connection::Compression,
+    endpoint::ContactPoint,
+    error::ConfigError,
+    policy::{DefaultRetry, RetryPolicy, SpeculativePolicy},
+    protocol::ProtocolVersion,
+};
 
 /// Settings as they are given; [`Draft::check`] makes a [`Config`](super::Config) of them.
 ///
@@ -80,6 +86,10 @@ pub struct Draft {
     pub local_datacenter: Option<String>,
     /// `basic.request.timeout`: 10 s.
     pub request_timeout: Duration,
+    /// What follows a try that failed: [`DefaultRetry`].
+    pub retry_policy: Arc<dyn RetryPolicy>,
+    /// When an idempotent request is also sent to another node: never.
+    pub speculation: Option<Arc<dyn SpeculativePolicy>>,
     /// `basic.request.consistency`: LOCAL_QUORUM.
     pub consistency: Consistency,
     /// `basic.request.serial-consistency`: LOCAL_SERIAL.
@@ -126,6 +136,8 @@ impl Default for Draft {
             metrics_prefix: None,
             local_datacenter: None,
             request_timeout: Duration::from_secs(10),
+            retry_policy: Arc::new(DefaultRetry),
+            speculation: None,
             consistency: Consistency::LocalQuorum,
             serial_consistency: SerialConsistency::LocalSerial,
             page_size: 5000,

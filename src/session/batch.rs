@@ -153,7 +153,7 @@ impl Session {
     /// [`Kind::Values`] for values that do not fit, naming the statement; [`Kind::Statement`] for an empty batch; and
     /// as [`prepare`](Self::prepare).
     pub async fn bind_batch(&self, batch: &Batch) -> Result<Request, Error> {
-        let deadline = self.inner.deadline(batch.options.timeout);
+        let deadline = self.inner.deadline(&batch.options);
         Ok(Request::new(self.inner.bound_batch(batch, deadline).await?))
     }
 }
@@ -166,7 +166,7 @@ impl Inner {
                 let message = "the values of a batch stand with its statements; pass `()` beside the batch";
                 return Err(Error::new(Kind::Values, message));
             }
-            let deadline = self.deadline(batch.options.timeout);
+            let deadline = self.deadline(&batch.options);
             let bound = self.bound_batch(&batch, deadline).await?;
             Running::new(self, Owned::Alone(bound), Some(deadline)).await
         }) as Boxed<'a>

@@ -55,7 +55,7 @@ impl Session {
     pub async fn prepare(&self, statement: impl Into<Statement>) -> Result<Prepared, Error> {
         let statement = statement.into();
         check_text(Some(&statement.text))?;
-        let deadline = self.inner.deadline(statement.options.timeout);
+        let deadline = self.inner.deadline(&statement.options);
         let prepared = Box::pin(self.inner.prepared(&statement, deadline)).await?;
         Ok(prepared.with_options(statement.options))
     }
@@ -98,7 +98,7 @@ impl Inner {
         statement: Statement,
         values: impl SerializeRow + Send,
     ) -> Result<ResultSet, Error> {
-        let deadline = self.deadline(statement.options.timeout);
+        let deadline = self.deadline(&statement.options);
         let prepared = self.prepared(&statement, deadline).await?;
         let bound = prepared.with_options(statement.options).bound(&values)?;
         Running::new(self, Owned::Alone(bound), Some(deadline)).await

@@ -3,14 +3,15 @@
 use std::error;
 use std::sync::Arc;
 
-use scylla_cql_core::frame::response::error::WriteType;
+use scylla_cql_core::frame::types::Consistency;
 use thiserror::Error;
 
 use crate::connection::{Delivery, ReplyError, TrySendError};
 use crate::error::Kind;
+use crate::policy::{FailedTry, RetryCause, RetryDecision, RetryPolicy};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::request::RequestError;
-use crate::protocol::response::{ErrorDetail, ParseError, ServerError, server_error::code};
+use crate::protocol::response::{ParseError, ServerError, server_error::code};
 
 /// A cause as the session's error keeps it.
 pub(super) type Cause = Arc<dyn error::Error + Send + Sync>;
@@ -53,12 +54,14 @@ pub(super) struct Unexpected;
 /// What to do after a try that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// Try another node.
-    Next,
-    /// Send it again to the same node.
-    Again,
+    /// Try another node, at this consistency if one is given.
+    Next(Option<Consistency>),
+    /// Send it again to the same node, at this consistency if one is given.
+    Again(Option<Consistency>),
     /// Prepare the statement on the same node, then send it again.
     Prepare,
+    /// Succeed without rows.
+    Ignore,
     /// Give up.
     End,
 }
@@ -68,58 +71,66 @@ pub(super) enum Step {
 const SHUTTING_DOWN: &str = "Server is shutting down";
 
 /// What was done already for a request.
-#[derive(Debug, Default)]
-pub(super) struct Retries {
+#[derive(Debug)]
+pub(super) struct Retries<'a> {
+    policy: &'a dyn RetryPolicy,
     /// Since the node was last changed.
     prepared: bool,
-    read: bool,
-    write: bool,
-    unavailable: bool,
+    /// How often each class of cause was followed by another try.
+    by_cause: Vec<(i32, u32)>,
 }
 
-impl Retries {
+/// The class of a lost connection, beside the codes of the servers.
+const LOST: i32 = -1;
+
+impl<'a> Retries<'a> {
+    pub(super) fn new(policy: &'a dyn RetryPolicy) -> Self {
+        Self { policy, prepared: false, by_cause: Vec::new() }
+    }
+
     /// Another node is next.
     pub(super) fn next_node(&mut self) {
         self.prepared = false;
     }
 
     /// What to do, and remembers it as done.
-    pub(super) fn decide(&mut self, failure: &Failure, idempotent: bool) -> Step {
-        match failure {
+    pub(super) fn decide(&mut self, failure: &Failure, idempotent: bool, consistency: Consistency) -> Step {
+        let (class, cause) = match failure {
             // A node whose schema lags behind may refuse what others take.
-            Failure::Full | Failure::NotSent(_) | Failure::NotPrepared(_) => Step::Next,
-            Failure::Lost(_) if idempotent => Step::Next,
+            Failure::Full | Failure::NotSent(_) | Failure::NotPrepared(_) => return Step::Next(None),
+            Failure::Server(error) if error.code == code::OVERLOADED && error.message == SHUTTING_DOWN => {
+                return Step::Next(None);
+            }
             // The statement was prepared in another dialect.
-            Failure::Invalid(RequestError::NoMetadataId) => once(&mut self.prepared, Step::Prepare),
-            Failure::Server(error) => self.answered(error, idempotent),
-            Failure::Lost(_) | Failure::Invalid(_) | Failure::Unreadable(_) | Failure::Refused(_) => Step::End,
+            Failure::Invalid(RequestError::NoMetadataId) => return self.prepare_once(),
+            Failure::Server(error) if error.code == code::UNPREPARED => return self.prepare_once(),
+            Failure::Invalid(_) | Failure::Unreadable(_) | Failure::Refused(_) => return Step::End,
+            Failure::Lost(_) => (LOST, RetryCause::Lost),
+            Failure::Server(error) => (error.code, RetryCause::Server(error)),
+        };
+        let retries = self.by_cause.iter().map(|(_, times)| times).sum();
+        let same = self.by_cause.iter().position(|(known, _)| *known == class);
+        let same_cause = same.map_or(0, |place| self.by_cause[place].1);
+        let mut failed = FailedTry::new(cause).after(same_cause);
+        (failed.idempotent, failed.consistency, failed.retries) = (idempotent, consistency, retries);
+        let step = match self.policy.decide(&failed) {
+            RetryDecision::Fail => return Step::End,
+            RetryDecision::Ignore => return Step::Ignore,
+            RetryDecision::NextNode => Step::Next(None),
+            RetryDecision::SameNode => Step::Again(None),
+            RetryDecision::NextNodeAt(consistency) => Step::Next(Some(consistency)),
+            RetryDecision::SameNodeAt(consistency) => Step::Again(Some(consistency)),
+        };
+        match same {
+            Some(place) => self.by_cause[place].1 += 1,
+            None => self.by_cause.push((class, 1)),
         }
+        step
     }
 
-    fn answered(&mut self, error: &ServerError, idempotent: bool) -> Step {
-        match (error.code, &error.detail) {
-            (code::UNPREPARED, _) => once(&mut self.prepared, Step::Prepare),
-            // Refused before anything was done.
-            (code::BOOTSTRAPPING, _) => Step::Next,
-            (code::OVERLOADED, _) if idempotent || error.message == SHUTTING_DOWN => Step::Next,
-            (code::UNAVAILABLE, _) => once(&mut self.unavailable, Step::Next),
-            // Enough replicas live, only the one with the data was slow: the coordinator now knows better.
-            (code::READ_TIMEOUT, ErrorDetail::ReadTimeout { received, required, data_present: false, .. })
-                if received >= required =>
-            {
-                once(&mut self.read, Step::Again)
-            }
-            // The coordinator could not write its log of the batch: nothing was applied.
-            (code::WRITE_TIMEOUT, ErrorDetail::WriteTimeout { write_type: WriteType::BatchLog, .. }) if idempotent => {
-                once(&mut self.write, Step::Again)
-            }
-            _ => Step::End,
-        }
+    fn prepare_once(&mut self) -> Step {
+        if std::mem::replace(&mut self.prepared, true) { Step::End } else { Step::Prepare }
     }
-}
-
-fn once(done: &mut bool, step: Step) -> Step {
-    if std::mem::replace(done, true) { Step::End } else { step }
 }
 
 impl Failure {

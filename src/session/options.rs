@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use super::PagingState;
+use super::{PagingState, Profile};
+use crate::config::Config;
+use crate::policy::{RetryPolicy, SpeculativePolicy};
 use crate::protocol::Payload;
 
 /// What a statement says of its own; the rest comes from the session's settings.
@@ -20,6 +22,46 @@ pub(super) struct Options {
     pub(super) tracing: bool,
     pub(super) payload: Option<Arc<Payload>>,
     pub(super) paging_state: Option<PagingState>,
+    pub(super) profile: Option<Profile>,
+    pub(super) retry: Option<Arc<dyn RetryPolicy>>,
+}
+
+/// What holds for a request: its own word, else its profile's, else the session's.
+impl Options {
+    pub(super) fn consistency(&self, config: &Config) -> Consistency {
+        let own = self.consistency.or_else(|| self.profile.as_ref()?.inner.consistency);
+        own.unwrap_or(config.consistency)
+    }
+
+    pub(super) fn serial_consistency(&self, config: &Config) -> SerialConsistency {
+        let own = self.serial_consistency.or_else(|| self.profile.as_ref()?.inner.serial_consistency);
+        own.unwrap_or(config.serial_consistency)
+    }
+
+    pub(super) fn page_size(&self, config: &Config) -> i32 {
+        self.page_size.or_else(|| self.profile.as_ref()?.inner.page_size).unwrap_or(config.page_size)
+    }
+
+    pub(super) fn timeout(&self, config: &Config) -> Duration {
+        self.timeout.or_else(|| self.profile.as_ref()?.inner.timeout).unwrap_or(config.request_timeout)
+    }
+
+    pub(super) fn idempotent(&self, config: &Config) -> bool {
+        let own = self.idempotent.or_else(|| self.profile.as_ref()?.inner.idempotent);
+        own.unwrap_or(config.default_idempotence)
+    }
+
+    pub(super) fn retry_policy<'a>(&'a self, config: &'a Config) -> &'a dyn RetryPolicy {
+        let own = self.retry.as_deref().or_else(|| self.profile.as_ref()?.inner.retry.as_deref());
+        own.unwrap_or(&*config.retry_policy)
+    }
+
+    pub(super) fn speculation<'a>(&'a self, config: &'a Config) -> Option<&'a Arc<dyn SpeculativePolicy>> {
+        match &self.profile {
+            Some(profile) if profile.inner.speculation.is_some() => profile.inner.speculation.as_ref(),
+            _ => config.speculation.as_ref(),
+        }
+    }
 }
 
 /// The setters of whatever has an `options_mut`.
@@ -54,6 +96,20 @@ macro_rules! option_setters {
         #[must_use]
         pub fn with_idempotence(mut self, idempotent: bool) -> Self {
             self.options_mut().idempotent = Some(idempotent);
+            self
+        }
+
+        /// Decides by this policy what follows a try that failed.
+        #[must_use]
+        pub fn with_retry_policy(mut self, policy: impl $crate::policy::RetryPolicy) -> Self {
+            self.options_mut().retry = Some(::std::sync::Arc::new(policy));
+            self
+        }
+
+        /// Takes from this profile what the request itself does not say.
+        #[must_use]
+        pub fn with_profile(mut self, profile: &$crate::session::Profile) -> Self {
+            self.options_mut().profile = Some(profile.clone());
             self
         }
 

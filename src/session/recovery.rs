@@ -3,8 +3,10 @@
 use std::future::poll_fn;
 use std::sync::Arc;
 
+use scylla_cql_core::frame::types::Consistency;
 use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
+use uuid::Uuid;
 
 use super::failed::timed_out;
 use super::failure::{Failure, Refused, Retries, Step};
@@ -13,10 +15,12 @@ use super::request::Bound;
 use super::result_set::Rest;
 use super::room::wait_for_room;
 use super::run::{Deadline, Owned};
+use super::speculate::Hedge;
 use super::trying::Trying;
 use super::{Inner, PagingState, ResultSet};
 use crate::connection::Connection;
 use crate::error::{Error, Try};
+use crate::pool::Node;
 use crate::protocol::request::Prepare;
 use crate::protocol::response::{Response, ResultResponse, parse};
 
@@ -28,9 +32,11 @@ pub(super) async fn recover(
     deadline: Deadline,
     first: Trying,
     failure: Failure,
+    among: Option<&Hedge>,
 ) -> Result<ResultSet, Error> {
     let from = bound.from(after);
-    let mut recovery = Recovery { session, bound: &bound, from, tries: Vec::new(), now: Some(first) };
+    let mut recovery =
+        Recovery { session, bound: &bound, from, tries: Vec::new(), now: Some(first), consistency: None, among };
     let outcome = timeout_at(deadline.at(), recovery.go_on(failure)).await;
     let Recovery { tries, now, .. } = recovery;
     match (outcome, now) {
@@ -51,15 +57,24 @@ pub(super) struct Recovery<'a> {
     pub(super) tries: Vec<Try>,
     /// The one that runs.
     now: Option<Trying>,
+    /// In place of the request's own.
+    consistency: Option<Consistency>,
+    /// Where the same request runs on other nodes too.
+    among: Option<&'a Hedge>,
 }
 
 impl Recovery<'_> {
     async fn go_on(&mut self, mut failure: Failure) -> Result<Page, Error> {
-        let idempotent = self.bound.is_idempotent(self.from, &self.session.config.load());
-        let mut retries = Retries::default();
+        let config = self.session.config.get();
+        let idempotent = self.bound.is_idempotent(self.from, &config);
+        let mut retries = Retries::new(self.bound.options().retry_policy(&config));
         let mut full = Vec::new();
         loop {
-            let step = retries.decide(&failure, idempotent);
+            let asked = self.consistency.unwrap_or_else(|| self.bound.options().consistency(&config));
+            let step = retries.decide(&failure, idempotent, asked);
+            if let Step::Next(Some(at)) | Step::Again(Some(at)) = step {
+                self.consistency = Some(at);
+            }
             let was_full = matches!(failure, Failure::Full);
             let kind = failure.kind();
             let Some(last) = self.now.take() else { return Err(self.session.no_connection()) };
@@ -68,18 +83,23 @@ impl Recovery<'_> {
             self.tries.push(tried);
             let result = match step {
                 Step::End => return Err(self.gave_up(kind, idempotent)),
-                Step::Again => self.one_try(last.again(Instant::now()), None).await,
+                Step::Ignore => {
+                    let page = last.done_without_rows();
+                    self.now = Some(last);
+                    return Ok(page);
+                }
+                Step::Again(_) => self.one_try(last.again(Instant::now()), None).await,
                 Step::Prepare => match self.prepare_on(&last).await {
                     Ok(()) => self.one_try(last.again(Instant::now()), None).await,
                     Err(failure) => Err(failure),
                 },
-                Step::Next => {
+                Step::Next(_) => {
                     retries.next_node();
                     if was_full {
                         full.push(last.node);
                     }
                     let tried: Vec<_> = self.tries.iter().map(|tried| tried.host_id).collect();
-                    match self.session.nodes.pick(&tried) {
+                    match self.pick(&tried) {
                         Some((node, connection)) => {
                             self.one_try(Trying::new(node, connection, Instant::now()), None).await
                         }
@@ -100,10 +120,17 @@ impl Recovery<'_> {
         }
     }
 
+    fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
+        match self.among {
+            None => self.session.nodes.pick(tried),
+            Some(hedge) => hedge.pick(self.session),
+        }
+    }
+
     /// Sends the request once, with the room that `held` has if it is given.
     async fn one_try(&mut self, trying: Trying, held: Option<Connection>) -> Result<Page, Failure> {
         let now = self.now.insert(trying);
-        now.send(self.session, self.bound, self.from, held)?;
+        now.send(&self.session.config.load(), self.bound, self.from, held, self.consistency)?;
         poll_fn(|cx| now.poll_page(cx, self.bound)).await
     }
 

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use scylla_cql_core::frame::request::batch::BatchType;
+use scylla_cql_core::frame::types::Consistency;
+
 use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
@@ -12,7 +15,6 @@ use crate::protocol::request::{
     WithExtras,
 };
 use crate::protocol::{Dialect, Opcode, Values};
-use scylla_cql_core::frame::request::batch::BatchType;
 
 /// A statement with its values and options; cheap to clone.
 ///
@@ -173,8 +175,7 @@ impl Bound {
 
     /// Whether it does no harm to execute this twice; a further page is only read.
     pub(super) fn is_idempotent(&self, from: Option<&PagingState>, config: &Config) -> bool {
-        let told = self.options().idempotent.unwrap_or(config.default_idempotence);
-        told || from.is_some() || matches!(self.what, What::Prepare(_))
+        self.options().idempotent(config) || from.is_some() || matches!(self.what, What::Prepare(_))
     }
 
     /// What is sent to a connection of this dialect.
@@ -185,6 +186,7 @@ impl Bound {
         from: Option<&'a PagingState>,
         dialect: Dialect,
         config: &Config,
+        consistency: Option<Consistency>,
     ) -> impl Message + 'a {
         let options = self.options();
         let metadata_id = known.and_then(|known| known.id.as_deref());
@@ -193,9 +195,9 @@ impl Bound {
             && metadata_id.is_some()
             && known.is_some_and(|known| !known.metadata.columns().is_empty());
         let params = QueryParams {
-            consistency: options.consistency.unwrap_or(config.consistency),
-            serial_consistency: Some(options.serial_consistency.unwrap_or(config.serial_consistency)),
-            page_size: Some(options.page_size.unwrap_or(config.page_size)),
+            consistency: consistency.unwrap_or_else(|| options.consistency(config)),
+            serial_consistency: Some(options.serial_consistency(config)),
+            page_size: Some(options.page_size(config)),
             paging_state: from.map(PagingState::as_bytes),
             timestamp: options.timestamp,
             skip_metadata,

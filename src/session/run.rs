@@ -19,11 +19,14 @@ use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 
 use super::failed::timed_out;
 use super::failure::Failure;
+use super::options::Options;
 use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
+use super::speculate::speculate;
 use super::trying::Trying;
 use super::{Inner, ResultSet};
+use crate::config::Config;
 use crate::error::Error;
 
 /// When a request began and how long it may take.
@@ -135,7 +138,14 @@ fn start<'a>(
     deadline: &mut Option<Deadline>,
 ) -> State<'a> {
     let Some(own) = &*bound else { return State::Over };
-    let deadline = *deadline.get_or_insert_with(|| session.deadline(own.options().timeout));
+    let config = session.config.load();
+    let deadline = *deadline.get_or_insert_with(|| Deadline::new(own.options(), &config));
+    let speculation = own.options().speculation(&config);
+    if let Some(policy) = speculation.filter(|_| own.is_idempotent(own.from(after), &config)) {
+        let policy = Arc::clone(policy);
+        let spread = bound.take().map(|own| speculate(session, own.into_shared(), after, deadline, policy));
+        return spread.map_or(State::Over, |spread| State::Boxed(Box::pin(spread)));
+    }
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
     let Some((node, connection)) = near.or_else(|| session.nodes.pick(&[])) else {
         if session.is_closed() || !session.nodes.any_opening() {
@@ -145,7 +155,7 @@ fn start<'a>(
         return waited.map_or(State::Over, |waited| State::Boxed(Box::pin(waited)));
     };
     let mut trying = Trying::new(node, connection, deadline.start);
-    match trying.send(session, own, own.from(after), None) {
+    match trying.send(&config, own, own.from(after), None, None) {
         Ok(()) => State::Waiting(trying),
         Err(failure) => recovery(session, bound, after, deadline, trying, failure),
     }
@@ -176,7 +186,9 @@ fn recovery<'a>(
     failure: Failure,
 ) -> State<'a> {
     match bound.take() {
-        Some(bound) => State::Boxed(Box::pin(recover(session, bound.into_shared(), after, deadline, first, failure))),
+        Some(bound) => {
+            State::Boxed(Box::pin(recover(session, bound.into_shared(), after, deadline, first, failure, None)))
+        }
         None => State::Over,
     }
 }
@@ -202,6 +214,10 @@ impl Deref for Owned {
 }
 
 impl Deadline {
+    fn new(options: &Options, config: &Config) -> Self {
+        Self { start: Instant::now(), limit: options.timeout(config) }
+    }
+
     pub(super) fn limit(self) -> Duration {
         self.limit
     }
@@ -215,7 +231,7 @@ impl Deadline {
 
 impl Inner {
     /// How long a request may take that begins now.
-    pub(super) fn deadline(&self, own: Option<Duration>) -> Deadline {
-        Deadline { start: Instant::now(), limit: own.unwrap_or_else(|| self.config.load().request_timeout) }
+    pub(super) fn deadline(&self, options: &Options) -> Deadline {
+        Deadline::new(options, &self.config.load())
     }
 }

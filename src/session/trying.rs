@@ -5,14 +5,16 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
+use scylla_cql_core::frame::types::Consistency;
 use tokio::time::Instant;
 use tower_service::Service;
 
+use super::PagingState;
 use super::failure::{Failure, Refused};
 use super::page::{Page, ServedBy};
 use super::prepared::Known;
 use super::request::Bound;
-use super::{Inner, PagingState};
+use crate::config::Config;
 use crate::connection::{Connection, Reply};
 use crate::pool::Node;
 use crate::protocol::response::{Answer, Response, ResultResponse, parse};
@@ -38,20 +40,21 @@ impl Trying {
         Self::new(Arc::clone(&self.node), Arc::clone(&self.connection), since)
     }
 
-    /// Sends the request, with the room that `held` has if it is given.
+    /// Sends the request, with the room that `held` has and at the consistency, where they are given.
     pub(super) fn send(
         &mut self,
-        session: &Inner,
+        config: &Config,
         bound: &Bound,
         from: Option<&PagingState>,
         held: Option<Connection>,
+        consistency: Option<Consistency>,
     ) -> Result<(), Failure> {
         let dialect = self.connection.dialect();
         if from.is_some_and(|from| !from.is_for(dialect.version)) {
             return Err(Failure::Refused(Refused::PagingState(dialect.version)));
         }
         self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
-        let message = bound.message(self.known.as_deref(), from, dialect, &session.config.load());
+        let message = bound.message(self.known.as_deref(), from, dialect, config, consistency);
         self.reply = Some(match held {
             None => self.connection.try_send(&message)?,
             Some(mut handle) => handle.call(&message),
@@ -59,12 +62,21 @@ impl Trying {
         Ok(())
     }
 
+    /// The page of a request that counts as done though it failed.
+    pub(super) fn done_without_rows(&self) -> Page {
+        Page::new(ResultResponse::Void, self.served_by(), self.connection.dialect().version)
+    }
+
+    fn served_by(&self) -> ServedBy {
+        ServedBy { host_id: self.node.host_id(), addr: self.connection.peer() }
+    }
+
     /// Waits for the answer to what was sent.
     #[inline]
     pub(super) fn poll_page(&mut self, cx: &mut Context<'_>, bound: &Bound) -> Poll<Result<Page, Failure>> {
         let Some(reply) = &mut self.reply else { return Poll::Ready(Err(Failure::unexpected())) };
         let envelope = ready!(Pin::new(reply).poll(cx))?;
-        let served_by = ServedBy { host_id: self.node.host_id(), addr: self.connection.peer() };
+        let served_by = self.served_by();
         Poll::Ready(read(bound, envelope, self.connection.dialect(), self.known.as_ref(), served_by))
     }
 }

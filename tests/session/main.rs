@@ -6,6 +6,7 @@ mod canned;
 mod limits;
 mod options;
 mod paging;
+mod policies;
 mod prepared;
 mod rows;
 mod service;

@@ -1,12 +1,13 @@
 //! Orders, limits and defaults.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::SessionBuilder;
 use crate::config::HostIdCheck;
+use crate::policy::{RetryPolicy, SpeculativePolicy};
 
 /// How the addresses of a name are tried.
 impl SessionBuilder {
@@ -107,6 +108,18 @@ impl SessionBuilder {
     /// Limits a request; 10 s by default.
     pub fn request_timeout(mut self, limit: Duration) -> Self {
         self.draft.request_timeout = limit;
+        self
+    }
+
+    /// Decides what follows a try that failed; [`DefaultRetry`](crate::policy::DefaultRetry) unless set.
+    pub fn retry_policy(mut self, policy: impl RetryPolicy) -> Self {
+        self.draft.retry_policy = Arc::new(policy);
+        self
+    }
+
+    /// Sends idempotent requests to one more node when no answer has come in time; never by default.
+    pub fn speculation(mut self, policy: impl SpeculativePolicy) -> Self {
+        self.draft.speculation = Some(Arc::new(policy));
         self
     }
 

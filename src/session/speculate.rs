@@ -1,0 +1,130 @@
+//! A request on several nodes at once: the first answer counts.
+
+use std::future::{Future, poll_fn};
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::Poll;
+
+use tokio::time::{Instant, sleep_until, timeout_at};
+use uuid::Uuid;
+
+use super::failed::timed_out;
+use super::recovery::recover;
+use super::request::Bound;
+use super::result_set::Rest;
+use super::run::{Boxed, Deadline, Owned};
+use super::trying::Trying;
+use super::{Inner, ResultSet};
+use crate::connection::Connection;
+use crate::error::{Error, Kind, Try};
+use crate::policy::SpeculativePolicy;
+use crate::pool::Node;
+
+/// The nodes that one request was sent to, by all of its runs: none is asked twice.
+#[derive(Debug, Default)]
+pub(super) struct Hedge {
+    used: Mutex<Vec<Uuid>>,
+}
+
+impl Hedge {
+    /// A node that no run has used, which is now used.
+    pub(super) fn pick(&self, session: &Inner) -> Option<(Arc<Node>, Arc<Connection>)> {
+        let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
+        let picked = session.nodes.pick(&used)?;
+        used.push(picked.0.host_id());
+        Some(picked)
+    }
+}
+
+/// Runs a request on one node, and on one more each time the policy says so.
+pub(super) async fn speculate(
+    session: &Arc<Inner>,
+    bound: Arc<Bound>,
+    after: Option<&Rest>,
+    deadline: Deadline,
+    policy: Arc<dyn SpeculativePolicy>,
+) -> Result<ResultSet, Error> {
+    let begun = Instant::now();
+    let hedge = Hedge::default();
+    let run = || Box::pin(run(session, Arc::clone(&bound), after, deadline, &hedge)) as Boxed<'_>;
+    let mut runs = vec![run()];
+    let mut started = 1;
+    let mut failed: Option<Error> = None;
+    // No more runs are started once the nodes are used up.
+    let mut next = policy.delay(started).map(|delay| begun + delay);
+    loop {
+        let event = {
+            let mut timer = std::pin::pin!(async {
+                match next {
+                    Some(at) => sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            });
+            poll_fn(|cx| {
+                for (place, run) in runs.iter_mut().enumerate() {
+                    if let Poll::Ready(result) = Pin::new(run).poll(cx) {
+                        return Poll::Ready(Some((place, result)));
+                    }
+                }
+                timer.as_mut().poll(cx).map(|()| None)
+            })
+            .await
+        };
+        match event {
+            Some((_, Ok(result))) => {
+                policy.answered(begun.elapsed());
+                return Ok(result);
+            }
+            Some((place, Err(error))) => {
+                drop(runs.swap_remove(place));
+                let unused = matches!(error.kind(), Kind::NoConnection) && error.tries().is_empty();
+                failed = Some(match failed {
+                    // A run that found no node of its own says nothing about the request.
+                    Some(before) if unused => before,
+                    Some(before) => error.after_tries(before.tries()),
+                    None => error,
+                });
+                if unused {
+                    next = None;
+                }
+                if runs.is_empty() {
+                    return Err(failed.unwrap_or_else(|| session.no_connection()));
+                }
+            }
+            None => {
+                tracing::debug!(started, "no answer yet; the request is sent to one more node");
+                runs.push(run());
+                started += 1;
+                next = policy.delay(started).map(|delay| Instant::now() + delay);
+            }
+        }
+    }
+}
+
+/// One run: a node of its own, and what follows when that fails.
+async fn run(
+    session: &Arc<Inner>,
+    bound: Arc<Bound>,
+    after: Option<&Rest>,
+    deadline: Deadline,
+    hedge: &Hedge,
+) -> Result<ResultSet, Error> {
+    let mut picked = hedge.pick(session);
+    if picked.is_none() && hedge.used.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
+        // The first one: connections may be on their way.
+        let _ = timeout_at(deadline.at(), session.nodes.wait_for_connection()).await;
+        picked = hedge.pick(session);
+    }
+    let Some((node, connection)) = picked else { return Err(session.no_connection()) };
+    let mut trying = Trying::new(node, connection, Instant::now());
+    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, None);
+    let answer = match sent {
+        Ok(()) => timeout_at(deadline.at(), poll_fn(|cx| trying.poll_page(cx, &bound))).await,
+        Err(failure) => Ok(Err(failure)),
+    };
+    match answer {
+        Ok(Ok(page)) => Ok(ResultSet::new(session, page, &trying.node, || Some(Owned::Shared(bound)))),
+        Ok(Err(failure)) => recover(session, bound, after, deadline, trying, failure, Some(hedge)).await,
+        Err(_elapsed) => Err(timed_out(Vec::<Try>::new(), Some(&trying), deadline)),
+    }
+}
