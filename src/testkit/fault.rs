@@ -67,6 +67,10 @@ pub enum Fault {
     Silence,
     /// The right answer, this much later. Other requests are not held up.
     Delay(Duration),
+    /// The right answer, but one after the other, each taking this long: a server that has too much to do.
+    ///
+    /// At [`Stage::Tcp`] and [`Stage::Tls`] a delay.
+    InLine(Duration),
     /// The first half of the right answer, then nothing more on this connection.
     Half,
     /// This many bytes of the right answer, then the connection is closed.

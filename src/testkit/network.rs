@@ -1,6 +1,6 @@
 //! A network of pipes inside the process: dials by socket address, without sockets.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::future::pending;
 use std::io;
@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
 use super::Log;
+use super::Node;
 use super::PipeConnector;
 use super::bare::{Bare, serve_bare};
 use super::fault::{Fault, Stage};
@@ -54,6 +55,10 @@ struct NetworkState {
     clients: u32,
     clusters: u8,
     bare: u8,
+    spare: u32,
+    dialling: usize,
+    /// The client's ends that are not dropped: client and server.
+    held: BTreeMap<u32, (SocketAddr, SocketAddr)>,
     tasks: JoinSet<()>,
 }
 
@@ -79,7 +84,8 @@ impl Network {
     /// # Errors
     /// As a socket would: refused, or no such host for an address that nobody has.
     pub async fn dial(&self, addr: SocketAddr) -> io::Result<Pipe> {
-        let (place, client) = self.state().dial(addr)?;
+        let _dialling = Dialling::new(self);
+        let (place, client, id) = self.state().dial(addr)?;
         let (near, far) = Pipe::pair(client, addr);
         let io = Io::Pipe(far);
         match place {
@@ -90,7 +96,8 @@ impl Network {
                 let mut state = self.state();
                 while state.tasks.try_join_next().is_some() {}
                 state.tasks.spawn(serve_bare(io, kind, recorder));
-                Ok(near)
+                drop(state);
+                Ok(near.held(Held::new(self, id, client, addr)))
             }
             Place::Node(node, arrivals) => {
                 let node = node.upgrade().ok_or_else(refused)?;
@@ -100,7 +107,7 @@ impl Network {
                 let fault = match node.strike(Stage::Tcp) {
                     Some(Fault::Refuse) => return Err(refused()),
                     Some(Fault::Silence) => return pending().await,
-                    Some(Fault::Delay(delay)) => {
+                    Some(Fault::Delay(delay) | Fault::InLine(delay)) => {
                         tokio::time::sleep(delay).await;
                         None
                     }
@@ -109,7 +116,7 @@ impl Network {
                 let shards = node.with(|facts| facts.scylla.as_ref().map_or(1, |scylla| scylla.shards.max(1)));
                 let shard = node.next_shard(shards);
                 arrivals.send(Arrival { io, fault, shard }).map_err(|_| refused())?;
-                Ok(near)
+                Ok(near.held(Held::new(self, id, client, addr)))
             }
         }
     }
@@ -127,6 +134,48 @@ impl Network {
     /// Every dial, in order.
     pub fn dialled(&self) -> Vec<SocketAddr> {
         self.state().order.clone()
+    }
+
+    /// How many dials have not ended yet.
+    pub fn dialling(&self) -> usize {
+        self.state().dialling
+    }
+
+    /// The connections whose client's end is not dropped yet, as client and server, in the order of dialling.
+    ///
+    /// This is the client's view: a [`Log`] tells when a server saw the end, which a frozen one never does.
+    pub fn held(&self) -> Vec<(SocketAddr, SocketAddr)> {
+        self.state().held.values().copied().collect()
+    }
+
+    /// An address that nobody has: dials end as unreachable.
+    pub fn nobody(&self) -> SocketAddr {
+        let mut state = self.state();
+        let spare = state.spare;
+        state.spare += 1;
+        SocketAddr::from((address(253, spare), 9042))
+    }
+
+    /// Moves a node: from now on it is here and says so, and nobody answers where it was.
+    ///
+    /// Connections stay: [`kill`](super::Node::kill) comes first where the node is to be restarted.
+    ///
+    /// # Errors
+    /// Where another node is there.
+    pub fn move_node(&self, node: &Node, to: SocketAddr) -> io::Result<()> {
+        let from = node.addr();
+        let mut state = self.state();
+        if from == to {
+            return Ok(());
+        }
+        if matches!(state.places.get(&to), Some(Place::Node(other, _)) if other.strong_count() > 0) {
+            return Err(io::ErrorKind::AddrInUse.into());
+        }
+        let place = state.places.remove(&from).ok_or(io::ErrorKind::NotFound)?;
+        state.places.insert(to, place);
+        drop(state);
+        node.inner.moved(to);
+        Ok(())
     }
 
     /// An address that refuses.
@@ -167,13 +216,12 @@ impl Network {
         let mut state = self.state();
         let cluster = state.clusters;
         state.clusters += 1;
-        let hosts = (1..=u8::MAX).take(count);
-        hosts.map(|host| SocketAddr::from(([10, cluster, 0, host], 9042))).collect()
+        (0..).take(count).map(|host| SocketAddr::from((address(cluster, host), 9042))).collect()
     }
 
     pub(super) fn add_node(&self, node: &Arc<Inner>, arrivals: mpsc::UnboundedSender<Arrival>) -> io::Result<()> {
         let place = Place::Node(Arc::downgrade(node), arrivals);
-        match self.state().places.insert(node.addr, place) {
+        match self.state().places.insert(node.addr(), place) {
             Some(Place::Node(old, _)) if old.strong_count() > 0 => Err(io::ErrorKind::AddrInUse.into()),
             _ => Ok(()),
         }
@@ -185,17 +233,66 @@ impl Network {
 }
 
 impl NetworkState {
-    fn dial(&mut self, addr: SocketAddr) -> io::Result<(Place, SocketAddr)> {
+    fn dial(&mut self, addr: SocketAddr) -> io::Result<(Place, SocketAddr, u32)> {
         *self.dials.entry(addr).or_default() += 1;
         self.order.push(addr);
         self.clients += 1;
-        let port = u16::try_from(32768 + self.clients % 28000).unwrap_or(32768);
+        let id = self.clients;
+        // No two connections share a client's address, so that it names one.
+        let port = u16::try_from(32768 + id % 28000).unwrap_or(32768);
+        let client = SocketAddr::from((address(254, id / 28000), port));
         let Some(place) = self.places.get(&addr) else {
-            let known = self.places.keys();
-            let text = format!("nothing in this network has {addr}; there are {known:?}");
+            let (count, known) = (self.places.len(), self.places.keys().take(SHOWN).collect::<Vec<_>>());
+            let text = format!("nothing in this network has {addr}; of the {count} that it has: {known:?}");
             return Err(io::Error::new(io::ErrorKind::HostUnreachable, text));
         };
-        Ok((place.clone(), ([10, 254, 0, 1], port).into()))
+        Ok((place.clone(), client, id))
+    }
+}
+
+/// How many addresses an error shows.
+const SHOWN: usize = 8;
+
+/// 10.`net`.0.1 and up, 250 to each last part.
+fn address(net: u8, host: u32) -> [u8; 4] {
+    let part = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
+    [10, net, part(host / 250), part(1 + host % 250)]
+}
+
+/// A dial, for as long as it has not ended.
+struct Dialling {
+    network: Network,
+}
+
+impl Dialling {
+    fn new(network: &Network) -> Self {
+        network.state().dialling += 1;
+        Self { network: network.clone() }
+    }
+}
+
+impl Drop for Dialling {
+    fn drop(&mut self) {
+        self.network.state().dialling -= 1;
+    }
+}
+
+/// The client's end of a connection, for as long as it lives.
+pub(super) struct Held {
+    network: Network,
+    id: u32,
+}
+
+impl Held {
+    fn new(network: &Network, id: u32, client: SocketAddr, server: SocketAddr) -> Self {
+        network.state().held.insert(id, (client, server));
+        Self { network: network.clone(), id }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.network.state().held.remove(&self.id);
     }
 }
 

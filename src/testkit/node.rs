@@ -26,7 +26,7 @@ impl Node {
 
     /// The address to dial.
     pub fn addr(&self) -> SocketAddr {
-        self.inner.addr
+        self.inner.addr()
     }
 
     /// The host id that it tells, if it tells one.
@@ -93,6 +93,11 @@ impl Node {
         let mut live = self.inner.live.subscribe();
         // The sender lives as long as `self`.
         let _ = live.wait_for(|live| *live == 0).await;
+    }
+
+    /// Resets every connection, as after a blip of the network; dials go on being accepted.
+    pub fn reset_connections(&self) {
+        self.inner.life.send_modify(|life| life.epoch += 1);
     }
 
     /// Starts a killed node again on the same port, without its prepared statements; or lets a

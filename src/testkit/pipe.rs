@@ -11,6 +11,8 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, AsyncWrite, DuplexStream, ReadBuf, duplex};
 use tokio::net::TcpStream;
 
+use super::network::Held;
+
 /// How many bytes a pipe holds before its writer waits.
 const ROOM: usize = 64 * 1024;
 
@@ -20,6 +22,8 @@ pub struct Pipe {
     reset: Arc<AtomicBool>,
     local: SocketAddr,
     peer: SocketAddr,
+    /// Counts the client's end in its network for as long as it lives.
+    _held: Option<Held>,
 }
 
 impl Pipe {
@@ -27,9 +31,14 @@ impl Pipe {
     pub(super) fn pair(client: SocketAddr, server: SocketAddr) -> (Self, Self) {
         let (near, far) = duplex(ROOM);
         let reset = Arc::new(AtomicBool::new(false));
-        let near = Self { stream: near, reset: reset.clone(), local: client, peer: server };
-        let far = Self { stream: far, reset, local: server, peer: client };
+        let near = Self { stream: near, reset: reset.clone(), local: client, peer: server, _held: None };
+        let far = Self { stream: far, reset, local: server, peer: client, _held: None };
         (near, far)
+    }
+
+    pub(super) fn held(mut self, held: Held) -> Self {
+        self._held = Some(held);
+        self
     }
 
     /// The address of this end.

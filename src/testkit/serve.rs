@@ -60,7 +60,7 @@ pub(super) async fn serve(node: Live, arrival: Arrival) {
     let (events, pushed) = mpsc::unbounded_channel();
     let mut connection = Connection {
         stream: Stream::new(arrival.io),
-        recorder: node.cluster.log.opened(node.addr, client),
+        recorder: node.cluster.log.opened(node.addr(), client),
         framing: Framing::default(),
         compression: None,
         phase: Phase::New,

@@ -1,12 +1,14 @@
 //! A node, as its connections see it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::testkit::cluster::Shared;
 use crate::testkit::door::{Door, Mode};
@@ -18,7 +20,7 @@ use crate::testkit::{NodeFacts, Push, serve};
 #[derive(Debug)]
 pub(in crate::testkit) struct Inner {
     pub(in crate::testkit) index: usize,
-    pub(in crate::testkit) addr: SocketAddr,
+    addr: Mutex<SocketAddr>,
     pub(in crate::testkit) cluster: Arc<Shared>,
     facts: Arc<Mutex<NodeFacts>>,
     script: Mutex<Script>,
@@ -29,6 +31,8 @@ pub(in crate::testkit) struct Inner {
     subscribers: Mutex<Vec<Subscriber>>,
     prepared: Mutex<HashMap<Vec<u8>, String>>,
     shards_given: Mutex<u16>,
+    /// Until when the line of a stage is busy.
+    lines: Mutex<BTreeMap<Stage, Instant>>,
 }
 
 /// Whether a node works.
@@ -84,7 +88,7 @@ impl Inner {
         let facts = cluster.members[index].clone();
         Self {
             index,
-            addr,
+            addr: Mutex::new(addr),
             cluster,
             facts,
             script: Mutex::new(script),
@@ -94,6 +98,20 @@ impl Inner {
             subscribers: Mutex::default(),
             prepared: Mutex::default(),
             shards_given: Mutex::default(),
+            lines: Mutex::default(),
+        }
+    }
+
+    pub(in crate::testkit) fn addr(&self) -> SocketAddr {
+        *lock(&self.addr)
+    }
+
+    /// The node is elsewhere, and says so unless it said something else before.
+    pub(in crate::testkit) fn moved(&self, to: SocketAddr) {
+        let from = std::mem::replace(&mut *lock(&self.addr), to);
+        let mut facts = self.facts_mut();
+        if facts.address == Some(from) {
+            facts.address = Some(to);
         }
     }
 
@@ -132,6 +150,15 @@ impl Inner {
         subscribers.retain(|subscriber| !subscriber.sender.is_closed());
         let registered = subscribers.iter().filter(|to| to.kinds.contains(&event.kind));
         registered.filter(|to| to.sender.send(event.clone()).is_ok()).count()
+    }
+
+    /// How long something waits that joins the line of a stage now, where each takes this long.
+    pub(in crate::testkit) fn stand_in_line(&self, stage: Stage, each: Duration) -> Duration {
+        let now = Instant::now();
+        let mut lines = lock(&self.lines);
+        let busy = lines.entry(stage).or_insert(now);
+        *busy = (*busy).max(now) + each;
+        *busy - now
     }
 
     /// The shard of a new connection: one after the other.

@@ -22,7 +22,7 @@ impl Connection {
     pub(super) async fn tcp_fault(&mut self, fault: Fault) -> Option<Ended> {
         self.recorder.note(EventKind::Fault(Stage::Tcp));
         match fault {
-            Fault::Delay(delay) => {
+            Fault::Delay(delay) | Fault::InLine(delay) => {
                 tokio::time::sleep(delay).await;
                 None
             }
@@ -54,7 +54,7 @@ impl Connection {
         let mut choke = None;
         match fault {
             None => {}
-            Some(Fault::Delay(delay)) => tokio::time::sleep(delay).await,
+            Some(Fault::Delay(delay) | Fault::InLine(delay)) => tokio::time::sleep(delay).await,
             Some(Fault::Silence) => return Some(self.stay_mute().await),
             Some(Fault::Half) => choke = Some(Choke { left: HALF_A_FLIGHT, closes: false }),
             Some(Fault::Cut(left)) => choke = Some(Choke { left, closes: true }),

@@ -61,6 +61,10 @@ impl Connection {
                 reply.delay += delay;
                 self.seal_reply(to, &mut reply)
             }
+            Some(Fault::InLine(each)) => {
+                reply.delay += self.node.stand_in_line(to.stage, each);
+                self.seal_reply(to, &mut reply)
+            }
             Some(Fault::Half) => {
                 let bytes = self.seal_reply(to, &mut reply);
                 self.stream.send(&bytes[..bytes.len() / 2]);
