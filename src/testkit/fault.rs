@@ -129,6 +129,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// What strikes.
+    pub fn fault(&self) -> &Fault {
+        &self.fault
+    }
+
     /// Strikes `n` times, then no more.
     pub fn times(mut self, n: usize) -> Self {
         self.left = Some(n);

@@ -90,6 +90,11 @@ impl Log {
         self.state().clone()
     }
 
+    /// Looks at what has happened until now, without a copy.
+    pub fn look<R>(&self, look: impl FnOnce(&Snapshot) -> R) -> R {
+        look(&self.state())
+    }
+
     /// Every connection until now, in the order of accepting.
     pub fn connections(&self) -> Vec<ConnectionLog> {
         self.state().connections.clone()

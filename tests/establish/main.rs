@@ -12,7 +12,6 @@ mod host_id;
 mod identity;
 mod keeping;
 mod loopback;
-mod matrix;
 mod messages;
 mod nodes;
 mod overlap;

@@ -1,7 +1,10 @@
 //! What these tests share: a name over a network of pipes, both ways of trying, and the events that were logged.
 
+#[path = "support/events.rs"]
 mod events;
+#[path = "support/files.rs"]
 mod files;
+#[path = "support/stack.rs"]
 mod stack;
 
 use std::{net::SocketAddr, time::Duration};

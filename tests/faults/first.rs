@@ -1,34 +1,24 @@
 //! Every fault at every stage, at every place in the list of addresses, one after the other and side by side.
 
-mod cases;
-
-use std::time::Duration;
-
 use messina::{
     layers::TlsConfig,
     session::SessionBuilder,
     testkit::{Cluster, Network, Rule, Stage, TestCa},
 };
 
-use self::cases::{Case, Expect};
-use crate::support::{DELAY, Events, Mode, all_closed, attempts, named, timed};
-
-/// Where the faulty address stands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    First,
-    Middle,
-    Only,
-}
-
-const PLACES: [Place; 3] = [Place::First, Place::Middle, Place::Only];
+use crate::{
+    cases::{self, Case, Expect},
+    scene::Place,
+    support::{DELAY, Events, Mode, all_closed, attempts, named, timed},
+    world::{Before, check},
+};
 
 /// Runs every case at every place in both ways; panics with all that went wrong.
 async fn run(stage: Stage, cases: Vec<Case>) {
     let ca = (stage == Stage::Tls).then(TestCa::new);
     let mut wrong = Vec::new();
     for case in cases {
-        for place in PLACES {
+        for place in Place::ALL {
             for mode in Mode::BOTH {
                 if let Err(what) = one(stage, &case, place, mode, ca.as_ref()).await {
                     wrong.push(format!("{stage:?} {:?} {place:?} {mode:?}: {what}", case.rule));
@@ -44,17 +34,14 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
     let cluster = cluster(&network, ca, stage, case.rule.clone()).await;
     let (faulty, good) = (cluster.node(0).addr(), cluster.node(1).addr());
     let dead = network.refused();
-    let addrs = match place {
-        Place::First => vec![faulty, good],
-        Place::Middle => vec![dead, faulty, good],
-        Place::Only => vec![faulty],
-    };
+    let before = Before::session();
+    let addrs = place.addrs(dead, faulty, good);
     let events = Events::watch();
     let builder = mode
         .of(with_tls(named(&network, addrs), ca.map(TestCa::client)))
         .credentials("cassandra", "secret")
         .keyspace("ks");
-    let (result, took) = timed(builder).await;
+    let (result, took) = timed(builder.clone()).await;
 
     let mut dialled = if place == Place::Middle { vec![dead] } else { vec![] };
     let (at, after, dials) = match case.expect {
@@ -82,6 +69,7 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
         check("address", &attempt.addr, &faulty)?;
         check("stage", &attempt.error.stage().as_str(), &at)?;
         check("elapsed", &attempt.elapsed, &after)?;
+        case.told(at, &messina::layers::error::chain(attempt.error.cause()).to_string())?;
         let line = error.to_string();
         check("line names all", &(line.contains("db.test:9042") && line.contains(at)), &true)?;
     }
@@ -96,11 +84,15 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
     }
     drop(result);
     all_closed(cluster.log()).await;
-    Ok(())
-}
+    before.check(&network).await?;
 
-fn check<T: PartialEq + std::fmt::Debug>(what: &str, seen: &T, expected: &T) -> Result<(), String> {
-    if seen == expected { Ok(()) } else { Err(format!("{what} is {seen:?}, expected {expected:?}")) }
+    // The fault is gone: the same settings connect, and to that very address.
+    cluster.clear_faults();
+    let dials = network.dials(faulty);
+    let session = builder.build().await.map_err(|error| format!("did not recover: {error}"))?;
+    check("dialled again", &(network.dials(faulty) > dials), &true)?;
+    drop(session);
+    before.check(&network).await
 }
 
 /// A faulty node that no other lists, so that only the name leads to it, and a good one.
@@ -160,9 +152,4 @@ stages! {
     /// connect 54: an error of REGISTER, or none, is one address's.
     /// connect 61: REGISTER has the limit of a step.
     register: Register, cases::register();
-}
-
-/// A limit as cases write it.
-const fn millis(millis: u64) -> Duration {
-    Duration::from_millis(millis)
 }

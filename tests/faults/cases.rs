@@ -4,12 +4,11 @@ use std::time::Duration;
 
 use messina::testkit::{Answer, Fault, Rule, Wrong, rows};
 
-use super::millis;
 use crate::support::LIMIT;
 
 /// What must come of a fault at the first contact.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Expect {
+pub(crate) enum Expect {
     /// Nothing but a delay.
     Fine(Duration),
     /// The address fails at this stage, after this long and so many dials.
@@ -17,9 +16,66 @@ pub(super) enum Expect {
 }
 
 #[derive(Clone, Debug)]
-pub(super) struct Case {
-    pub(super) rule: Rule,
-    pub(super) expect: Expect,
+pub(crate) struct Case {
+    pub(crate) rule: Rule,
+    pub(crate) expect: Expect,
+}
+
+/// A limit as cases write it.
+const fn millis(millis: u64) -> Duration {
+    Duration::from_millis(millis)
+}
+
+impl Case {
+    /// Whether a version is refused: down a ladder where the node is not known, at once and for good where it is.
+    pub(crate) fn refuses_version(&self) -> bool {
+        matches!(self.expect, Expect::Fails { dials: 3, .. })
+    }
+
+    /// The stage at which the address fails, and after how long.
+    pub(crate) fn failure(&self) -> Option<(&'static str, Duration)> {
+        match self.expect {
+            Expect::Fine(_) => None,
+            Expect::Fails { at, after, .. } => Some((at, after)),
+        }
+    }
+
+    /// How much later an address that does not fail lets us in.
+    pub(crate) fn delay(&self) -> Duration {
+        match self.expect {
+            Expect::Fine(delay) => delay,
+            Expect::Fails { .. } => Duration::ZERO,
+        }
+    }
+
+    /// The cause must say what was wrong.
+    pub(crate) fn told(&self, at: &str, cause: &str) -> Result<(), String> {
+        let tls = at == "tls";
+        let in_the_open = ["options", "startup"].contains(&at);
+        let word = match self.rule.fault() {
+            Fault::Refuse | Fault::Reset => "connection re",
+            Fault::Close | Fault::Cut(_) if tls => "handshake eof",
+            Fault::Close | Fault::Cut(0) => "the peer closed it",
+            Fault::Cut(_) => "in the middle of an answer",
+            Fault::Silence | Fault::Half | Fault::Delay(_) => "no answer within 5s",
+            Fault::Wrong(Wrong::Garbage) if tls => "corrupt message",
+            Fault::Wrong(Wrong::Garbage) if in_the_open => "this looks like HTTP",
+            Fault::Wrong(Wrong::Garbage | Wrong::Crc) => "checksum mismatch in a segment's",
+            Fault::Wrong(Wrong::Stream) => "on stream 341, where nothing was asked",
+            Fault::Wrong(Wrong::Length(length)) if *length > 1 << 28 => "more than the limit of 268435456",
+            Fault::Wrong(Wrong::Version(_)) => "protocol version",
+            Fault::Wrong(Wrong::Challenge) => "challenge",
+            Fault::Wrong(_) => "",
+            _ => ["boom", "too much to do", "still joining", "no such code", "wrong password", "does not exist"]
+                .into_iter()
+                .find(|text| format!("{:?}", self.rule).contains(text))
+                .unwrap_or_default(),
+        };
+        match cause.contains(word) && !cause.is_empty() {
+            true => Ok(()),
+            false => Err(format!("the cause is {cause:?}, without {word:?}")),
+        }
+    }
 }
 
 const NOW: Duration = Duration::ZERO;
@@ -32,7 +88,7 @@ fn fine(rule: impl Into<Rule>, after: Duration) -> Case {
     Case { rule: rule.into(), expect: Expect::Fine(after) }
 }
 
-pub(super) fn tcp() -> Vec<Case> {
+pub(crate) fn tcp() -> Vec<Case> {
     vec![
         fails(Fault::Refuse, "tcp", NOW),
         fails(Fault::Silence, "tcp", LIMIT),
@@ -46,7 +102,7 @@ pub(super) fn tcp() -> Vec<Case> {
     ]
 }
 
-pub(super) fn tls() -> Vec<Case> {
+pub(crate) fn tls() -> Vec<Case> {
     vec![
         fails(Fault::Refuse, "tls", NOW),
         fails(Fault::Reset, "tls", NOW),
@@ -106,21 +162,21 @@ fn version_refused(at: &'static str) -> Case {
     Case { rule: Fault::Wrong(Wrong::Version(5)).into(), expect }
 }
 
-pub(super) fn options() -> Vec<Case> {
+pub(crate) fn options() -> Vec<Case> {
     let mut cases = common("options");
     cases.extend(unfinished("options", false));
     cases.push(version_refused("options"));
     cases
 }
 
-pub(super) fn startup() -> Vec<Case> {
+pub(crate) fn startup() -> Vec<Case> {
     let mut cases = common("startup");
     cases.extend(unfinished("startup", false));
     cases.push(version_refused("startup"));
     cases
 }
 
-pub(super) fn auth() -> Vec<Case> {
+pub(crate) fn auth() -> Vec<Case> {
     let mut cases = common("auth");
     cases.extend(unfinished("auth", true));
     cases.extend([
@@ -131,7 +187,7 @@ pub(super) fn auth() -> Vec<Case> {
     cases
 }
 
-pub(super) fn cluster() -> Vec<Case> {
+pub(crate) fn cluster() -> Vec<Case> {
     let mut cases = common("cluster");
     cases.extend(unfinished("cluster", true));
     cases.extend([
@@ -143,7 +199,7 @@ pub(super) fn cluster() -> Vec<Case> {
     cases
 }
 
-pub(super) fn keyspace() -> Vec<Case> {
+pub(crate) fn keyspace() -> Vec<Case> {
     let mut cases = common("keyspace");
     cases.extend(unfinished("keyspace", true));
     cases.extend([
@@ -153,7 +209,7 @@ pub(super) fn keyspace() -> Vec<Case> {
     cases
 }
 
-pub(super) fn identity() -> Vec<Case> {
+pub(crate) fn identity() -> Vec<Case> {
     let mut cases = common("identity");
     cases.extend(unfinished("identity", true));
     cases.extend([
@@ -166,7 +222,7 @@ pub(super) fn identity() -> Vec<Case> {
     cases
 }
 
-pub(super) fn register() -> Vec<Case> {
+pub(crate) fn register() -> Vec<Case> {
     let mut cases = common("register");
     cases.extend(unfinished("register", true));
     cases.extend([

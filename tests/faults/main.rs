@@ -1,0 +1,12 @@
+//! Every fault at every stage and place, on every way a session connects: nothing stays open, and it recovers.
+#![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
+
+mod cases;
+mod control;
+mod first;
+mod pools;
+mod scene;
+#[path = "../establish/support.rs"]
+#[allow(dead_code, unused_imports, reason = "shared with the tests of connecting, which use more of it")]
+mod support;
+mod world;
