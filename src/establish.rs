@@ -11,6 +11,7 @@ mod handshake;
 mod identify;
 mod limited;
 mod negotiate;
+mod notes;
 mod open;
 mod opener;
 mod register;
@@ -26,7 +27,7 @@ use tower::{Service, ServiceBuilder, util::BoxCloneSyncService};
 
 use self::{
     accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, limited::Limited,
-    negotiate::negotiate_layer, register::RegisterLayer, round::RememberLayer,
+    negotiate::negotiate_layer, notes::LapLayer, register::RegisterLayer, round::RememberLayer,
 };
 pub use self::{
     accept::Accepted,
@@ -35,20 +36,33 @@ pub use self::{
     seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
 };
 pub(crate) use self::{
+    notes::Notes,
     opener::Opener,
     round::{FailedBefore, Round},
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };
-use crate::config::Config;
 pub use crate::topology::{BoxIdentity, IdentityRequest, SystemLocal};
+use crate::{config::Config, error::stage};
 
 /// Builds the stack that every connection of a session is opened through.
 ///
 /// The upper half is [`messina_layers::connect_stack_with`]; the attempt below it is assembled here.
 #[must_use]
 pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
-    let Seams { resolver, leaf, identity, connect, candidate } = seams;
-    let attempt = match leaf {
+    let attempt = attempts(config, &seams);
+    let Seams { resolver, connect, .. } = seams;
+    let stack = BoxConnect::new(connect_stack_with(attempt, resolver, config.connect, RememberLayer));
+    // The user's connect seam stands outside everything: once per connect, whatever the number of addresses.
+    match connect {
+        Some(layer) => seams::guarded(layer(stack)),
+        None => stack,
+    }
+}
+
+/// The lower half alone: one attempt at one address, inside the user's candidate seam.
+pub(crate) fn attempts(config: &Config, seams: &Seams) -> BoxAttempt {
+    let identity = seams.identity.clone();
+    let attempt = match seams.leaf.clone() {
         Leaf::Tcp => attempt(config, config.tcp.clone(), identity),
         // What the application brings may not hang.
         Leaf::Custom(connector) => attempt(config, Limited::new(connector, config.connect_timeout), identity),
@@ -58,15 +72,9 @@ pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
         }
     };
     // The user's candidate seam stands outside our observation of an attempt: once per address.
-    let attempt = match candidate {
+    match &seams.candidate {
         Some(layer) => layer(attempt),
         None => attempt,
-    };
-    let stack = BoxConnect::new(connect_stack_with(attempt, resolver, config.connect, RememberLayer));
-    // The user's connect seam stands outside everything: once per connect, whatever the number of addresses.
-    match connect {
-        Some(layer) => seams::guarded(layer(stack)),
-        None => stack,
     }
 }
 
@@ -92,8 +100,11 @@ where
             .layer(negotiate_layer())
             // Each of its steps has its own limit, and waiting for the turn has the holder's, so none is set here.
             .layer(HandshakeLayer::new(CqlHandshake).without_timeout())
+            // Notes the end of TLS for those who look on.
+            .layer(LapLayer(stage::TLS))
             // Always present; plain where the target asks for no TLS.
             .layer(TlsLayer::new().with_timeout(config.tls_timeout))
+            .layer(LapLayer(stage::TCP))
             .service(connector),
     )
 }

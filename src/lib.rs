@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 // From the left to the right: each module imports only from those above it.
+mod table;
 pub mod error;
 // Called by modules as they come.
 #[allow(dead_code, reason = "some handles have no caller yet")]
@@ -17,6 +18,7 @@ pub mod establish;
 mod control;
 mod pool;
 pub mod session;
+pub mod probe;
 // Beside the line: imports nothing of CQL, and nothing imports it.
 #[cfg(feature = "alternator")]
 pub mod alternator;

@@ -7,7 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-const LINE: [&str; 12] = [
+const LINE: [&str; 14] = [
+    "table",
     "error",
     "metrics",
     "protocol",
@@ -20,6 +21,7 @@ const LINE: [&str; 12] = [
     "control",
     "pool",
     "session",
+    "probe",
 ];
 
 /// What the Alternator client may import; the layers are a crate of their own.

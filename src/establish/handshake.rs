@@ -20,6 +20,7 @@ use tower_service::Service;
 use super::{
     Open, auth,
     error::{UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
+    notes::Noted,
 };
 use crate::{
     config::HostIdCheck,
@@ -105,14 +106,19 @@ where
         Response::Supported(supported) => supported,
         other => return Err(steps.unexpected(stage::OPTIONS, "OPTIONS", other)),
     };
+    steps.note(|noted| noted.supported = Some(supported.clone()));
     steps.check_host(&supported)?;
     let version = steps.version(&supported)?;
+    steps.note(|noted| noted.version = Some(version));
     steps.dialect = supported.dialect(version);
     let compression = compression(config.compression, version, &supported);
 
     // From here on the server does work, and a wrong password counts: one attempt of a connect at a time. A connection
     // that ends while it waits makes room for the next address at once.
     let turn = steps.opening.run(turn.take()).await.map_err(|error| AttemptError::new(stage::STARTUP, error))?;
+    if let Some(notes) = steps.target.notes() {
+        notes.skip();
+    }
     steps.opening.negotiate(steps.dialect, compression);
     let mut startup = Startup::new().with("DRIVER_NAME", DRIVER_NAME).with("DRIVER_VERSION", env!("CARGO_PKG_VERSION"));
     if let Some(compression) = compression {
@@ -156,12 +162,22 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
         let envelope = self.opening.request(request, self.limit).await;
         let envelope = envelope.map_err(|error| step_error(stage, error))?;
         let response = read(envelope, self.dialect, stage)?;
+        if let (Some(notes), false) = (self.target.notes(), matches!(response, Response::Error(_))) {
+            notes.lap(stage);
+        }
         if let Response::Error(error) = &response
             && error.is_version_error()
         {
             return Err(self.version_refused(stage, error.message.clone(), versions_in_error(&error.message)));
         }
         Ok(response)
+    }
+
+    /// Writes down what was learned, where somebody looks on.
+    fn note(&self, learn: impl FnOnce(&mut Noted)) {
+        if let Some(notes) = self.target.notes() {
+            notes.learn(learn);
+        }
     }
 
     /// What the server said instead of the answer to `asked`.
@@ -226,6 +242,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
             None => None,
         };
         let actual = name.ok_or_else(|| fail("system.local has no cluster_name".into()))?;
+        self.note(|noted| noted.cluster_name = Some(actual.clone()));
         match self.target.expected_cluster() {
             Some(expected) if **expected != *actual => {
                 let wrong = WrongCluster { expected: expected.to_string(), actual };

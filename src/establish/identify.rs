@@ -84,6 +84,9 @@ where
             let limit = greeted.target.config().init_timeout;
             let node = identify(&mut greeted, identity, limit).await;
             let node = node.map_err(|error| AttemptError::from_box(error, stage::IDENTITY))?;
+            if let Some(notes) = greeted.target.notes() {
+                notes.lap(stage::IDENTITY);
+            }
             Ok((greeted, Some(node)))
         })
     }

@@ -5,7 +5,7 @@ use std::{fmt, sync::Arc};
 use messina_layers::{Address, Dial, HostAddr, LocalBind, Pinnable, Pinned};
 use uuid::Uuid;
 
-use super::Round;
+use super::{Notes, Round};
 use crate::{config::Config, connection::EventSink, endpoint::Endpoint, protocol::ProtocolVersion};
 
 /// What a connection is opened to, and what is expected there.
@@ -21,6 +21,7 @@ pub struct Open {
     asked: Option<ProtocolVersion>,
     events: Option<(EventSink, Arc<[&'static str]>)>,
     round: Option<Round>,
+    notes: Option<Notes>,
 }
 
 impl Open {
@@ -36,6 +37,7 @@ impl Open {
             asked: None,
             events: None,
             round: None,
+            notes: None,
         }
     }
 
@@ -73,6 +75,12 @@ impl Open {
         self
     }
 
+    /// An attempt that is looked at: writes down what each step took and learned.
+    pub(crate) fn noting(mut self, notes: &Notes) -> Self {
+        self.notes = Some(notes.clone());
+        self
+    }
+
     /// The endpoint, with its pin where it has one.
     #[must_use]
     pub fn endpoint(&self) -> &Pinned<Endpoint> {
@@ -105,6 +113,10 @@ impl Open {
 
     pub(super) fn round(&self) -> Option<&Round> {
         self.round.as_ref()
+    }
+
+    pub(super) fn notes(&self) -> Option<&Notes> {
+        self.notes.as_ref()
     }
 
     /// The only version to speak, configured or latched.

@@ -77,7 +77,11 @@ where
                 None => Vec::new(),
                 Some((sink, types)) => {
                     greeted.opening.set_events(sink);
-                    register(&mut greeted, types.to_vec()).await?
+                    let events = register(&mut greeted, types.to_vec()).await?;
+                    if let Some(notes) = greeted.target.notes() {
+                        notes.lap(stage::REGISTER);
+                    }
+                    events
                 }
             };
             Ok(Registered { greeted, node, events })

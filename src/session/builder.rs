@@ -163,19 +163,24 @@ impl SessionBuilder {
     /// `Kind::Config` for the first setting that is not allowed; `Kind::Unreachable` with every contact point and
     /// every attempt if none lets us in; `Kind::NoConnection` if no node can be connected to.
     pub async fn build(self) -> Result<Session, Error> {
+        let (config, seams, shared) = self.into_parts()?;
+        connect(Arc::new(config), seams, shared).await
+    }
+
+    /// The settings, checked, the parts of the stack, and what the parts of a session share.
+    pub(crate) fn into_parts(self) -> Result<(Config, Seams, Shared), Error> {
         if let Some(error) = self.error {
             return Err(error.into());
         }
-        let config = Arc::new(self.draft.check()?);
-        let resolver = self.resolver.unwrap_or_else(default_resolver);
-        let mut seams = Seams::new(resolver);
+        let config = self.draft.check()?;
+        let mut seams = Seams::new(self.resolver.unwrap_or_else(default_resolver));
         seams.leaf = self.leaf;
         let monitor = self.monitor.unwrap_or_else(|| Arc::new(SystemTables::new()));
         // An identity service of the application's own comes before that of the monitor.
         seams.identity = self.identity.unwrap_or_else(|| monitor.identity());
         (seams.connect, seams.candidate) = (self.connect, self.candidate);
         let shared = Shared { monitor, topology: Topology::new(self.bus.unwrap_or_default()) };
-        connect(config, seams, shared).await
+        Ok((config, seams, shared))
     }
 
     /// The settings, checked, without connecting.

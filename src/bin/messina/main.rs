@@ -8,8 +8,10 @@ macro_rules! say {
     }};
 }
 
+mod alternator;
 mod attempts;
 mod demo;
+mod probe;
 mod stage_set;
 
 use std::process::ExitCode;
@@ -28,11 +30,17 @@ struct Cli {
 enum Command {
     /// Shows a session surviving dead addresses, dying nodes and a name that moves, on a cluster in this process.
     Demo,
+    /// Tries every address of every contact point through every step, and says what to do.
+    ///
+    /// Exit code 0: every contact point has at least one address that works; 1: one has none, or the query failed;
+    /// 2: the command cannot be carried out as it was given. Nothing stays open.
+    Probe(Box<probe::ProbeArgs>),
 }
 
 #[tokio::main]
 async fn main() -> ExitCode {
     match Cli::parse().command {
         Command::Demo => demo::run().await,
+        Command::Probe(args) => probe::run(*args).await,
     }
 }
