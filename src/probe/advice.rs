@@ -64,7 +64,10 @@ fn advice(point: &ProbedContactPoint, config: &Config) -> Vec<String> {
         }
     }
     for (word, addresses) in said {
-        advice.push(format!("{}: {word}", who(&addresses, point.addresses.len())));
+        advice.push(match point.addresses.len() {
+            1 => word,
+            all => format!("{}: {word}", who(&addresses, all)),
+        });
     }
     advice.extend(clusters(point));
     advice
@@ -73,7 +76,6 @@ fn advice(point: &ProbedContactPoint, config: &Config) -> Vec<String> {
 /// A few addresses by name, many by number.
 fn who(addresses: &[&ProbedAddress], all: usize) -> String {
     match addresses {
-        _ if all == 1 => addresses[0].addr.to_string(),
         [few @ ..] if few.len() <= 2 => {
             few.iter().map(|address| address.addr.to_string()).collect::<Vec<_>>().join(" and ")
         }

@@ -73,7 +73,8 @@ mod with_rustls {
                     printable(&expected.to_str()),
                 )
             }
-            CertificateError::UnknownIssuer => {
+            // The latter is an authority of the same name.
+            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
                 "its certificate is signed by an authority that is not trusted: give that one with `--tls-ca FILE` \
                  (in code `tls_ca_file`)"
                     .to_owned()
