@@ -226,7 +226,7 @@ async fn probe_contact_point(run: Arc<Run>, contact_point: ContactPoint) -> (Pro
 async fn in_order<T: 'static>(mut tasks: JoinSet<(usize, T)>) -> impl Iterator<Item = T> {
     let mut results = Vec::new();
     while let Some(joined) = tasks.join_next().await {
-        results.push(joined.unwrap_or_else(|error| resume(error)));
+        results.push(joined.unwrap_or_else(resume));
     }
     results.sort_by_key(|(place, _)| *place);
     results.into_iter().map(|(_, result)| result)

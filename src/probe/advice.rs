@@ -76,9 +76,7 @@ fn advice(point: &ProbedContactPoint, config: &Config) -> Vec<String> {
 /// A few addresses by name, many by number.
 fn who(addresses: &[&ProbedAddress], all: usize) -> String {
     match addresses {
-        [few @ ..] if few.len() <= 2 => {
-            few.iter().map(|address| address.addr.to_string()).collect::<Vec<_>>().join(" and ")
-        }
+        few if few.len() <= 2 => few.iter().map(|address| address.addr.to_string()).collect::<Vec<_>>().join(" and "),
         many if many.len() == all => "every address".to_owned(),
         many => format!("{} and {} more", many[0].addr, many.len() - 1),
     }

@@ -8,7 +8,7 @@ macro_rules! say {
     }};
 }
 
-mod alternator;
+mod alternator_probe;
 mod attempts;
 mod demo;
 mod probe;

@@ -89,7 +89,7 @@ pub(crate) enum ResolverKind {
 
 pub(crate) async fn run(args: ProbeArgs) -> ExitCode {
     if args.alternator {
-        return crate::alternator::run(args).await;
+        return crate::alternator_probe::run(args).await;
     }
     let settings = match settings(&args) {
         Ok(settings) => settings,
