@@ -34,6 +34,7 @@ mod room;
 mod row_stream;
 mod rows_error;
 mod run;
+mod routing;
 mod service;
 mod speculate;
 mod statement;

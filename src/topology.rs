@@ -8,6 +8,7 @@ mod bus;
 mod event;
 mod handle;
 mod monitor;
+mod murmur3;
 mod node_info;
 mod ring;
 mod row;
@@ -21,6 +22,7 @@ pub use self::{
     event::{Refusal, SessionEvent},
     handle::Topology,
     monitor::{BoxIdentity, BoxNodes, Cause, IdentityRequest, NodeList, NodesRequest, Reaction, TopologyMonitor},
+    murmur3::Murmur3,
     node_info::NodeInfo,
     ring::{NodeIndex, Token, TokenRing},
     row::RowError,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
-use scylla_cql_core::frame::response::result::{ColumnSpec, PreparedMetadata};
+use scylla_cql_core::frame::response::result::{ColumnSpec, PartitionKeyIndex, PreparedMetadata};
 use scylla_cql_core::serialize::row::SerializeRow;
 
 use super::Request;
@@ -38,6 +38,8 @@ pub(super) struct Shared {
     pub(super) keyspace: Option<Arc<str>>,
     pub(super) id: Bytes,
     metadata: PreparedMetadata,
+    /// In the key's order, not the markers'.
+    partition_key: Vec<PartitionKeyIndex>,
     is_lwt: bool,
     pub(super) known: ArcSwap<Known>,
 }
@@ -58,7 +60,10 @@ impl Prepared {
         answer: response::Prepared,
     ) -> Self {
         let known = Known { id: answer.result_metadata_id, metadata: answer.result_metadata };
+        let mut partition_key = answer.metadata.pk_indexes.clone();
+        partition_key.sort_by_key(|part| part.sequence);
         let shared = Shared {
+            partition_key,
             text,
             keyspace,
             id: answer.id,
@@ -96,6 +101,11 @@ impl Prepared {
     #[must_use]
     pub fn markers(&self) -> &[ColumnSpec<'static>] {
         &self.inner.shared.metadata.col_specs
+    }
+
+    /// Which bind markers make up the partition key, in the key's order; none if the key is not bound as a whole.
+    pub(super) fn partition_key(&self) -> &[PartitionKeyIndex] {
+        &self.inner.shared.partition_key
     }
 
     /// The columns of its results as they are known now; none for what gives no rows.

@@ -8,6 +8,7 @@ use scylla_cql_core::frame::types::Consistency;
 use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
+use super::routing::token;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
 use crate::protocol::request::{
@@ -15,6 +16,7 @@ use crate::protocol::request::{
     WithExtras,
 };
 use crate::protocol::{Dialect, Opcode, Values};
+use crate::topology::Token;
 
 /// A statement with its values and options; cheap to clone.
 ///
@@ -88,6 +90,12 @@ impl Request {
     option_setters!();
     paging_setters!();
 
+    /// Where on the token ring its partition lies, if it is prepared and binds the whole partition key.
+    #[must_use]
+    pub fn token(&self) -> Option<Token> {
+        self.bound.token()
+    }
+
     pub(super) fn bound(&self) -> &Arc<Bound> {
         &self.bound
     }
@@ -151,6 +159,18 @@ impl Bound {
         match &self.what {
             What::Prepared(prepared) => Some(prepared),
             What::Text(_) | What::Prepare(_) | What::Batch(_) => None,
+        }
+    }
+
+    /// The token of its partition; of a batch, that of the first statement that has one.
+    pub(super) fn token(&self) -> Option<Token> {
+        match &self.what {
+            What::Prepared(prepared) => token(prepared, &self.values),
+            What::Batch(batch) => batch.entries.iter().find_map(|entry| match &entry.what {
+                EntryKind::Prepared(prepared) => token(prepared, &entry.values),
+                EntryKind::Text(_) => None,
+            }),
+            What::Text(_) | What::Prepare(_) => None,
         }
     }
 

@@ -11,5 +11,6 @@ mod prepared;
 mod rows;
 mod service;
 mod support;
+mod tokens;
 mod tries;
 mod types;
