@@ -8,6 +8,7 @@ mod check;
 mod draft;
 mod keys;
 mod live;
+mod pool;
 mod tls;
 
 use std::{sync::Arc, time::Duration};
@@ -20,6 +21,7 @@ pub use self::{
     auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
     draft::Draft,
     keys::KEYS,
+    pool::{IdentifiedFallback, PoolOptions},
     tls::TlsSettings,
 };
 use crate::{
@@ -81,6 +83,8 @@ pub struct Config {
     pub limits: Limits,
     /// What the session's metrics are called.
     pub metrics: Naming,
+    /// Connections of a node.
+    pub pool: PoolOptions,
     /// The data centre that requests prefer.
     pub local_datacenter: Option<String>,
     /// Limits a whole request, every page fetch alike.

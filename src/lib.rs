@@ -27,7 +27,7 @@ pub mod testkit;
 
 #[doc(inline)]
 pub use self::{
-    config::{HostIdCheck, PlainText, TlsSettings},
+    config::{HostIdCheck, IdentifiedFallback, PlainText, TlsSettings},
     error::Error,
     protocol::{Compression, ProtocolVersion},
     session::{Batch, Page, Prepared, Profile, Request, ResultSet, RowStream, Session, SessionBuilder, Statement},

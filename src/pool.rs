@@ -1,7 +1,13 @@
 //! Connections of a node, and the choice among nodes.
 
+mod filling;
+mod gate;
 mod keeper;
+mod live;
 mod node;
 mod nodes;
+mod open;
+mod state;
 
 pub(crate) use self::{keeper::Keeper, node::Node, nodes::Nodes};
+pub use self::state::{ConnectionState, NodeState, Purpose, Standing};

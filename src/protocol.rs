@@ -18,6 +18,7 @@ pub mod segment;
 pub mod frame_error;
 pub mod response;
 pub mod reader;
+pub mod sharding;
 mod parse_error;
 
 pub use compression::Compression;
@@ -28,5 +29,7 @@ pub use opcode::Opcode;
 pub use payload::Payload;
 pub use request::{Request, Values};
 pub use response::{Answer, ParseError, Response};
+
 pub use segment::{SegmentDecoder, SegmentEncoder};
+pub use sharding::{ShardInfo, Sharding, is_scylla};
 pub use version::ProtocolVersion;

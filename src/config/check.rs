@@ -48,6 +48,7 @@ impl Draft {
                 format!("1 to 32768 requests and fewer orphans than requests ({error})"),
             )
         })?;
+        self.pool.check()?;
         if let Some(idle) = self.keepalive.filter(|idle| !(1..=MAX_KEEPALIVE).contains(&idle.as_secs())) {
             return Err(ConfigError::new(KEEPALIVE, format_args!("{idle:?}"), "1 s to 32767 s, or leave it out"));
         }
@@ -90,6 +91,7 @@ impl Draft {
             host_id_check: self.host_id_check,
             limits,
             metrics,
+            pool: self.pool,
             local_datacenter: self.local_datacenter,
             request_timeout: self.request_timeout,
             retry_policy: self.retry_policy,
@@ -252,7 +254,7 @@ fn positive(option: &str, value: usize) -> Result<(), ConfigError> {
     if value == 0 { Err(ConfigError::new(option, value, "1 or more")) } else { Ok(()) }
 }
 
-fn at_least_a_millisecond(option: &str, value: Duration) -> Result<(), ConfigError> {
+pub(super) fn at_least_a_millisecond(option: &str, value: Duration) -> Result<(), ConfigError> {
     if value < Duration::from_millis(1) {
         return Err(ConfigError::new(option, format_args!("{value:?}"), "1 ms or more; every wait has a limit"));
     }

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use super::{Authenticator, HostIdCheck, TlsSettings, keys};
+use super::{Authenticator, HostIdCheck, PoolOptions, TlsSettings, keys};
 use crate::{
     connection::Compression,
     endpoint::ContactPoint,
@@ -52,6 +52,8 @@ pub struct Draft {
     pub max_requests: usize,
     /// `advanced.connection.max-orphan-requests`: 256.
     pub max_orphans: usize,
+    /// Connections of a node; the options are named there.
+    pub pool: PoolOptions,
     /// `advanced.connection.host-id-check`: reject.
     pub host_id_check: HostIdCheck,
     /// `advanced.socket.tcp-no-delay`: true.
@@ -119,6 +121,7 @@ impl Default for Draft {
             heartbeat_timeout: None,
             max_requests: 1024,
             max_orphans: 256,
+            pool: PoolOptions::default(),
             host_id_check: HostIdCheck::Reject,
             nodelay: true,
             keepalive: None,

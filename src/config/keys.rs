@@ -32,6 +32,16 @@ pub const KEYS: &[&str] = &[
     "advanced.connection.max-requests-per-connection",
     "advanced.connection.max-orphan-requests",
     "advanced.connection.host-id-check",
+    "advanced.connection.pool.local.size",
+    "advanced.connection.pool.remote.size",
+    "advanced.connection.advanced-shard-awareness.enabled",
+    "advanced.connection.advanced-shard-awareness.port-low",
+    "advanced.connection.advanced-shard-awareness.port-high",
+    "advanced.connection.max-concurrent-connects-per-host",
+    "advanced.connection.max-concurrent-connects",
+    "advanced.connection.identified-fallback",
+    "advanced.reconnection-policy.base-delay",
+    "advanced.reconnection-policy.max-delay",
     "advanced.heartbeat.interval",
     "advanced.heartbeat.timeout",
     "advanced.socket.tcp-no-delay",
@@ -93,7 +103,7 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
             boolean(key, value)?;
             tracing::warn!("`{key}` does nothing: contact points stay names and are expanded at every connect");
         }
-        _ => return Err(unknown(key, value)),
+        _ => return draft.pool.set(key, value).unwrap_or_else(|| Err(unknown(key, value))),
     }
     Ok(())
 }
@@ -136,16 +146,16 @@ fn distance(a: &str, b: &str) -> usize {
     row[b.len()]
 }
 
-fn number<N: std::str::FromStr>(key: &str, value: &str, allowed: &str) -> Result<N, ConfigError> {
+pub(super) fn number<N: std::str::FromStr>(key: &str, value: &str, allowed: &str) -> Result<N, ConfigError> {
     value.parse().map_err(|_| ConfigError::new(key, value, allowed))
 }
 
-fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
+pub(super) fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
     value.parse().map_err(|_| ConfigError::new(key, value, "true or false"))
 }
 
 /// A number with its unit: `250ms`, `5 s`, `1 min`.
-fn duration(key: &str, value: &str) -> Result<Duration, ConfigError> {
+pub(super) fn duration(key: &str, value: &str) -> Result<Duration, ConfigError> {
     let fail = || ConfigError::new(key, value, "a number with its unit: us, ms, s or min, such as `250 ms`");
     let split = value.find(|c: char| !c.is_ascii_digit()).ok_or_else(fail)?;
     let (amount, unit) = value.split_at(split);

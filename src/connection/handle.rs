@@ -159,6 +159,26 @@ impl Connection {
         self.shared().lock().refusal().cloned()
     }
 
+    /// Whether it takes new requests. Takes no lock.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.shared().is_open()
+    }
+
+    /// Tells that a request is about to be sent at `now`. Takes no lock.
+    #[inline]
+    pub fn picked(&self, now: Instant) {
+        self.shared().picked(now);
+    }
+
+    /// How long, at `now`, nothing has been answered while something waited; zero if nothing waits. Takes no lock.
+    ///
+    /// The wait of a request on an idle connection counts from [`picked`](Self::picked).
+    #[inline]
+    pub fn silent_for(&self, now: Instant) -> Duration {
+        self.shared().silent_for(now)
+    }
+
     /// Requests on the connection: waiting, answered and not taken yet, and orphans. Takes no lock.
     pub fn in_flight(&self) -> usize {
         self.shared().in_flight()

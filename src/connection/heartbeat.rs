@@ -27,19 +27,22 @@ impl Connection {
             if self.last_answer() != seen {
                 continue;
             }
-            let answered = match self.try_send(&Options) {
-                Ok(reply) => timeout(limit, reply).await.is_ok(),
-                // Every slot waits for an answer: the next one is as good as one to a heartbeat.
-                Err(TrySendError::Full) => match timeout(limit, &mut retired).await {
-                    Ok(error) => return error,
-                    Err(_elapsed) => false,
-                },
-                Err(_) => continue,
-            };
-            if !answered && self.last_answer() == seen {
-                tracing::debug!(peer = %self.peer(), ?limit, "heartbeat not answered");
-                self.shared().end(Reason::Heartbeat(limit));
-            }
+            self.check(limit).await;
+        }
+    }
+
+    /// Sends OPTIONS now, and ends the connection if neither that nor anything else is answered within `limit`.
+    pub async fn check(&self, limit: Duration) {
+        let seen = self.last_answer();
+        let answered = match self.try_send(&Options) {
+            Ok(reply) => timeout(limit, reply).await.is_ok(),
+            // Every slot waits for an answer: the next one is as good as one to a heartbeat.
+            Err(TrySendError::Full) => timeout(limit, self.retired()).await.is_ok(),
+            Err(_) => return,
+        };
+        if !answered && self.last_answer() == seen {
+            tracing::debug!(peer = %self.peer(), ?limit, "heartbeat not answered");
+            self.shared().end(Reason::Heartbeat(limit));
         }
     }
 }

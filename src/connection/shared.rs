@@ -1,7 +1,7 @@
 //! What handles, replies and the driver share: one mutex, and counters that are read without it.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
@@ -28,6 +28,10 @@ pub(super) struct Shared {
     queued: AtomicU64,
     opened: Instant,
     last_answer: AtomicU64,
+    /// Since when something waits, in nanoseconds after `opened`; set by who picks the connection.
+    waiting_since: AtomicU64,
+    /// New requests are taken; in step with what stands under the lock.
+    open: AtomicBool,
     pub(super) ended: Notify,
     /// Told when the connection begins to close, and when it ends.
     pub(super) retired: Notify,
@@ -54,6 +58,8 @@ impl Shared {
             queued: AtomicU64::new(0),
             opened: Instant::now(),
             last_answer: AtomicU64::new(0),
+            waiting_since: AtomicU64::new(0),
+            open: AtomicBool::new(true),
             ended: Notify::new(),
             retired: Notify::new(),
         }
@@ -105,12 +111,40 @@ impl Shared {
     }
 
     pub(super) fn answered_now(&self) {
-        let since = Instant::now().duration_since(self.opened).as_nanos();
-        self.last_answer.store(since as u64, Ordering::Relaxed);
+        self.last_answer.store(self.nanos(Instant::now()), Ordering::Relaxed);
     }
 
     pub(super) fn last_answer(&self) -> Instant {
         self.opened + Duration::from_nanos(self.last_answer.load(Ordering::Relaxed))
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.open.load(Ordering::Acquire)
+    }
+
+    /// A request is about to be sent at `now`: if it is the only one, it waits from then on.
+    #[inline]
+    pub(super) fn picked(&self, now: Instant) {
+        if self.in_flight() == 0 {
+            self.waiting_since.store(self.nanos(now), Ordering::Relaxed);
+        }
+    }
+
+    /// How long, at `now`, nothing has been answered while something waited.
+    #[inline]
+    pub(super) fn silent_for(&self, now: Instant) -> Duration {
+        if self.in_flight() == 0 {
+            return Duration::ZERO;
+        }
+        let since = self.last_answer.load(Ordering::Relaxed).max(self.waiting_since.load(Ordering::Relaxed));
+        Duration::from_nanos(self.nanos(now).saturating_sub(since))
+    }
+
+    /// Nanoseconds since it was opened: enough for five hundred years.
+    #[inline]
+    fn nanos(&self, at: Instant) -> u64 {
+        let since = at.saturating_duration_since(self.opened);
+        since.as_secs().wrapping_mul(1_000_000_000).wrapping_add(since.subsec_nanos().into())
     }
 
     pub(super) fn error(&self, reason: Reason) -> ConnectionError {
@@ -176,6 +210,7 @@ impl Shared {
             None => {
                 let error = self.error(reason);
                 state.closing = Some(Closing { error, deadline });
+                self.open.store(false, Ordering::Release);
                 self.retired.notify_waiters();
             }
         }
@@ -199,6 +234,7 @@ impl Shared {
             (Some(closing), Reason::Closed) => closing.error.clone(),
             (_, reason) => self.error(reason),
         };
+        self.open.store(false, Ordering::Release);
         state.ended = Some(Ended { error: error.clone(), cut: state.slots.waiting() });
         state.slots.wakers(&mut wakers);
         for place in 0..state.line.len() {

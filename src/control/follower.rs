@@ -34,7 +34,6 @@ pub(crate) struct Known {
     pub(crate) host_id: Uuid,
     pub(crate) endpoint: Pinned<Endpoint>,
     /// Whether it has a connection, which speaks for trying it first.
-    #[expect(dead_code, reason = "the order says it; for the plan that people read")]
     pub(crate) connected: bool,
 }
 

@@ -199,16 +199,18 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
     /// Compares the host id that ScyllaDB tells in SUPPORTED with the expected one, before anything costs.
     fn check_host(&self, supported: &Supported) -> Step<()> {
         let check = self.target.config().host_id_check;
-        let (Some(expected), Some(actual)) = (self.target.expected_host(), supported.first("SCYLLA_HOST_ID")) else {
+        let proving = self.target.host_to_prove();
+        let expected = self.target.expected_host().or(proving);
+        let (Some(expected), Some(actual)) = (expected, supported.first("SCYLLA_HOST_ID")) else {
             return Ok(());
         };
         // Text that is no id tells nothing.
         let Ok(actual) = actual.parse() else { return Ok(()) };
-        if check == HostIdCheck::Off || actual == expected {
+        if actual == expected || (check == HostIdCheck::Off && proving.is_none()) {
             return Ok(());
         }
         let wrong = WrongHost::Other { expected, actual };
-        if check == HostIdCheck::Warn {
+        if check == HostIdCheck::Warn && proving.is_none() {
             tracing::warn!(peer.addr = %self.peer(), "{wrong}; the connection is used all the same");
             return Ok(());
         }

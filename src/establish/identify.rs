@@ -20,7 +20,7 @@ use tokio::{
 };
 use tower::{Layer, Service, ServiceExt};
 
-use super::{Open, handshake::Greeted};
+use super::{Open, error::WrongHost, handshake::Greeted};
 use crate::{
     error::stage,
     topology::{BoxIdentity, IdentityRequest, NodeInfo},
@@ -86,6 +86,10 @@ where
             let node = node.map_err(|error| AttemptError::from_box(error, stage::IDENTITY))?;
             if let Some(notes) = greeted.target.notes() {
                 notes.lap(stage::IDENTITY);
+            }
+            if let Some(expected) = greeted.target.host_to_prove().filter(|expected| *expected != node.host_id) {
+                let wrong = WrongHost::Other { expected, actual: node.host_id };
+                return Err(AttemptError::new(stage::IDENTITY, wrong));
             }
             Ok((greeted, Some(node)))
         })

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use messina_layers::{Address, Dial, HostAddr, LocalBind, Pinnable, Pinned};
+use messina_layers::{Address, Dial, HostAddr, LocalBind, LocalPorts, Pinnable, Pinned};
 use uuid::Uuid;
 
 use super::{Notes, Round};
@@ -16,12 +16,14 @@ pub struct Open {
     endpoint: Pinned<Endpoint>,
     config: Arc<Config>,
     expected_host: Option<Uuid>,
+    proving_host: Option<Uuid>,
     expected_cluster: Option<Arc<str>>,
     latched: Option<ProtocolVersion>,
     asked: Option<ProtocolVersion>,
     events: Option<(EventSink, Arc<[&'static str]>)>,
     round: Option<Round>,
     notes: Option<Notes>,
+    at_port: Option<(u16, LocalPorts)>,
 }
 
 impl Open {
@@ -34,10 +36,12 @@ impl Open {
             expected_cluster: config.expected_cluster.clone(),
             config,
             expected_host: None,
+            proving_host: None,
             asked: None,
             events: None,
             round: None,
             notes: None,
+            at_port: None,
         }
     }
 
@@ -45,6 +49,14 @@ impl Open {
     #[must_use]
     pub fn expecting_host(mut self, host_id: Uuid) -> Self {
         self.expected_host = Some(host_id);
+        self
+    }
+
+    /// The node that must answer, at an endpoint that may lead to others: identity is read, and an address where another
+    /// node answers costs itself alone.
+    #[must_use]
+    pub fn proving_host(mut self, host_id: Uuid) -> Self {
+        self.proving_host = Some(host_id);
         self
     }
 
@@ -66,6 +78,14 @@ impl Open {
     #[must_use]
     pub fn with_events(mut self, sink: EventSink, types: impl Into<Arc<[&'static str]>>) -> Self {
         self.events = Some((sink, types.into()));
+        self
+    }
+
+    /// Dials another port of the same server, from one of these local ports: on ScyllaDB's shard-aware port the local
+    /// port chooses the shard.
+    #[must_use]
+    pub fn at_port(mut self, port: u16, from: LocalPorts) -> Self {
+        self.at_port = Some((port, from));
         self
     }
 
@@ -91,6 +111,12 @@ impl Open {
     #[must_use]
     pub fn expected_host(&self) -> Option<Uuid> {
         self.expected_host
+    }
+
+    /// The node that must prove itself, if one must.
+    #[must_use]
+    pub fn host_to_prove(&self) -> Option<Uuid> {
+        self.proving_host
     }
 
     /// Whether this connection registers for events.
@@ -137,7 +163,11 @@ impl Open {
 
 impl Dial for Open {
     fn address(&self) -> Address {
-        self.endpoint.address()
+        let address = self.endpoint.address();
+        match &self.at_port {
+            Some((port, _)) => address.with_port(*port),
+            None => address,
+        }
     }
 }
 
@@ -147,7 +177,11 @@ impl Pinnable for Open {
     }
 }
 
-impl LocalBind for Open {}
+impl LocalBind for Open {
+    fn ports(&self) -> Option<LocalPorts> {
+        self.at_port.as_ref().map(|(_, ports)| ports.clone())
+    }
+}
 
 impl fmt::Display for Open {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

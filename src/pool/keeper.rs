@@ -1,48 +1,24 @@
-//! Keeps one connection to each node: opens it through the connect stack, and again when it is lost.
+//! Keeps a pool for each node of the cluster.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{collections::HashMap, net::SocketAddr, sync::Arc};
 
-use messina_layers::{Backoff, Class, ConnectError, HostAddr, Pinned};
-use tokio::{task::JoinHandle, time::Instant};
-use tower::ServiceExt;
+use messina_layers::{Address, Dial};
+use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{Node, Nodes};
+use super::{Node, Nodes, Standing, filling::Filling, gate::Gate};
 use crate::{
-    connection::Connection,
-    control::{Follower, Hint, Known, View, Way},
-    endpoint::Endpoint,
+    control::{Follower, Hint, Known, View},
     establish::Opener,
     topology::{NodeInfo, Refusal},
 };
 
-/// The first delay before a lost or failed connection is tried again, and the longest.
-const BACKOFF: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
-
-/// Connects to the advertised address; while that fails, to the way in, if the same node answers there.
-async fn open(opener: &Opener, node: &Node, way: Option<&Way>) -> Result<Connection, ConnectError> {
-    let advertised = opener.target(Endpoint::from(node.address()).into()).expecting_host(node.host_id());
-    let error = match opener.stack().oneshot(advertised).await {
-        Ok(established) => return Ok(established.connection.connection),
-        Err(error) => error,
-    };
-    let Some(way) = way.filter(|way| way.addr != node.address()) else { return Err(error) };
-    let way_in = Pinned::at(way.endpoint.clone(), HostAddr::from(way.addr));
-    // Unidentified on purpose: who answers behind a name or a balancer has to be read.
-    match opener.stack().oneshot(opener.target(way_in)).await {
-        Ok(established) => match &established.connection.node {
-            Some(info) if info.host_id == node.host_id() => Ok(established.connection.connection),
-            _ => Err(error),
-        },
-        Err(_) => Err(error),
-    }
-}
-
-/// The connections of all nodes; dropping it ends the tasks.
+/// The pools of all nodes; dropping it ends the tasks.
 #[derive(Debug)]
 pub(crate) struct Keeper {
     opener: Opener,
     nodes: Nodes,
+    gate: Gate,
     kept: HashMap<Uuid, Kept>,
     // The data centre that requests prefer: configured, or that of the first control connection's node.
     local: Option<String>,
@@ -58,14 +34,15 @@ struct Kept {
 impl Drop for Kept {
     fn drop(&mut self) {
         self.task.abort();
-        self.node.disconnected();
+        // The handles go; what is in flight may finish.
+        drop(self.node.end());
     }
 }
 
 impl Keeper {
     pub(crate) fn new(opener: Opener, nodes: Nodes) -> Self {
         let local = opener.config().local_datacenter.clone();
-        Self { opener, nodes, kept: HashMap::new(), local, warned: false }
+        Self { opener, nodes, gate: Gate::default(), kept: HashMap::new(), local, warned: false }
     }
 
     /// Settles the data centre that requests prefer, and says so once.
@@ -89,101 +66,93 @@ impl Keeper {
             );
         }
     }
+
+    /// Gives a node its pool, or tells an existing one what is new.
+    fn keep(&mut self, info: &Arc<NodeInfo>, view: &View) {
+        let Some(endpoint) = info.endpoint() else { return };
+        let way = (info.host_id == view.local).then_some(&view.way);
+        let is_local = self.local.is_none() || info.datacenter == self.local;
+        if let Some(kept) = self.kept.get(&info.host_id).filter(|kept| kept.node.is_local() == is_local) {
+            if kept.node.learn(info, &endpoint, way) {
+                kept.node.connect_now(true);
+            }
+            return;
+        }
+        self.remove(info.host_id);
+        let node = Arc::new(Node::new(Arc::clone(info), endpoint.clone(), is_local));
+        node.learn(info, &endpoint, way);
+        let filling = Filling::new(self.opener.clone(), self.nodes.clone(), self.gate.clone(), Arc::clone(&node));
+        let task = tokio::spawn(filling.run());
+        self.kept.insert(info.host_id, Kept { node, task });
+    }
+
+    /// Takes the connections of a node that is gone out of service.
+    fn remove(&mut self, host_id: Uuid) {
+        let Some(kept) = self.kept.remove(&host_id) else { return };
+        for connection in kept.node.end() {
+            self.nodes.drain(host_id, &connection, Some(self.opener.config().request_timeout));
+        }
+    }
+
+    /// The nodes that are dialled at this address.
+    fn at(&self, addr: SocketAddr) -> impl Iterator<Item = &Arc<Node>> {
+        let nodes = self.kept.values().map(|kept| &kept.node);
+        nodes.filter(move |node| node.endpoint().address() == Address::Socket(addr) || node.advertises(addr))
+    }
 }
 
 impl Follower for Keeper {
-    fn known(&self) -> Vec<Known> {
-        let mut nodes: Vec<_> = self.kept.values().map(|kept| &kept.node).collect();
-        nodes.sort_by_key(|node| (node.connection().is_none(), node.host_id()));
-        let known = nodes.into_iter().map(|node| Known {
-            host_id: node.host_id(),
-            endpoint: Endpoint::from(node.address()).into(),
-            connected: node.connection().is_some(),
-        });
-        known.collect()
-    }
-
-    /// Keeps connections to exactly these nodes: new ones are opened, those of nodes that are gone are closed.
+    /// Keeps a pool for exactly these nodes: new ones are connected to, the connections of those that are gone drain.
     fn update(&mut self, view: &View) {
-        let (infos, local) = (view.snapshot.nodes(), view.local);
-        self.settle_local(infos, local);
-        let preferred = self.local.clone();
-        self.kept.retain(|host_id, kept| {
-            view.snapshot.node(*host_id).is_some_and(|info| info.address == Some(kept.node.address()))
-        });
-        for info in infos {
-            let Some(address) = info.address else { continue };
-            let way = (info.host_id == local).then(|| view.way.clone());
-            self.kept.entry(info.host_id).or_insert_with(|| {
-                let is_local = preferred.is_none() || info.datacenter == preferred;
-                let node = Arc::new(Node::new(info.host_id, address, is_local));
-                let task = tokio::spawn(keep(self.opener.clone(), self.nodes.clone(), Arc::clone(&node), way));
-                Kept { node, task }
-            });
+        let infos = view.snapshot.nodes();
+        self.settle_local(infos, view.local);
+        let gone: Vec<_> = self.kept.keys().copied().filter(|id| view.snapshot.node(*id).is_none()).collect();
+        for host_id in gone {
+            self.remove(host_id);
+        }
+        // The node that let us in first: it is known to answer.
+        let (local, others): (Vec<_>, Vec<_>) = infos.iter().partition(|info| info.host_id == view.local);
+        for info in local.into_iter().chain(others) {
+            self.keep(info, view);
         }
         let mut nodes: Vec<_> = self.kept.values().map(|kept| Arc::clone(&kept.node)).collect();
         nodes.sort_by_key(|node| node.host_id());
         self.nodes.replace(nodes);
     }
 
-    fn refuses(&self, _host_id: Uuid) -> Option<Refusal> {
-        None
+    /// Every node that is not left alone, those with a connection first.
+    fn known(&self) -> Vec<Known> {
+        let nodes = self.kept.values().map(|kept| &kept.node);
+        let mut known: Vec<_> = nodes
+            .filter(|node| !matches!(node.standing(), Standing::Ignored))
+            .map(|node| Known {
+                host_id: node.host_id(),
+                endpoint: node.endpoint(),
+                connected: node.is_connected(),
+            })
+            .collect();
+        known.sort_by_key(|known| (!known.connected, known.host_id));
+        known
     }
 
-    fn hint(&mut self, _hint: Hint) {}
-}
-
-/// Opens, waits for the end, opens again, until dropped.
-async fn keep(opener: Opener, nodes: Nodes, node: Arc<Node>, way: Option<Way>) {
-    let mut backoff = Backoff::new(BACKOFF.0, BACKOFF.1);
-    loop {
-        match open(&opener, &node, way.as_ref()).await {
-            Ok(connection) => {
-                let opened = Instant::now();
-                node.connected(connection.clone());
-                nodes.tell();
-                // Returns as soon as it takes no more requests: the next one is opened beside those still in flight.
-                let config = opener.config();
-                let error = connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout).await;
-                tracing::debug!(host_id = %node.host_id(), %error, "connection lost");
-                node.lost();
-                // One that served for a while says nothing against the next; one that did not may mean a storm.
-                if opened.elapsed() >= BACKOFF.0 {
-                    backoff.reset();
-                    continue;
-                }
-                node.failed_at_once();
-            }
-            Err(error) => {
-                let forced_down = tell(&node, &error);
-                node.failed(error);
-                if forced_down {
-                    nodes.tell();
-                    tokio::time::sleep(BACKOFF.1).await;
-                    continue;
-                }
-            }
+    fn refuses(&self, host_id: Uuid) -> Option<Refusal> {
+        match self.kept.get(&host_id)?.node.standing() {
+            Standing::ForcedDown { .. } => Some(Refusal::ForcedDown),
+            Standing::Ignored => Some(Refusal::Ignored),
+            _ => None,
         }
-        nodes.tell();
-        tokio::time::sleep(backoff.next_delay()).await;
     }
-}
 
-/// Says what an operator has to know of a failed connect; answers whether the node is down until that changes.
-///
-/// A server of another cluster or version will not be another one in a second, yet an address may get its node
-/// back: such a node is asked again at the longest delay, not never.
-fn tell(node: &Node, error: &ConnectError) -> bool {
-    let host_id = node.host_id();
-    match error.class() {
-        Class::Terminal | Class::ForcesDown => {
-            tracing::warn!(%host_id, "the node is forced down and asked again in {:?}: {}", BACKOFF.1, error.report());
-            true
+    fn hint(&mut self, hint: Hint) {
+        match hint {
+            Hint::Up(addr) => self.at(addr).for_each(|node| node.connect_now(true)),
+            Hint::Down(addr) => self.at(addr).for_each(|node| node.check()),
+            Hint::Redial(host_id) => {
+                if let Some(kept) = self.kept.get(&host_id) {
+                    kept.node.connect_now(true);
+                }
+            }
+            Hint::ControlBack => self.kept.values().for_each(|kept| kept.node.connect_now(false)),
         }
-        Class::Auth => {
-            tracing::warn!(%host_id, "the node refused the login; it is tried again: {}", error.report());
-            false
-        }
-        _ => false,
     }
 }

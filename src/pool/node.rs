@@ -1,47 +1,106 @@
-//! A node as requests see it: who it is, and its connection while there is one.
+//! A node: who it is, its connections, and what is known of them.
 
 use std::{
+    fmt,
+    future::Future,
     net::SocketAddr,
     sync::{
-        Arc,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
 
-use arc_swap::ArcSwapOption;
-use messina_layers::ConnectError;
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
+use messina_layers::{ConnectError, HostAddr, Pinned};
+use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
-use crate::connection::Connection;
+use super::{
+    live::{Live, Slot},
+    state::Standing,
+};
+use crate::{connection::Connection, control::Way, endpoint::Endpoint, topology::NodeInfo};
 
-/// A member of the cluster with its connection.
-#[derive(Debug)]
+/// A member of the cluster with its connections.
 pub(crate) struct Node {
     host_id: Uuid,
-    address: SocketAddr,
     local: bool,
-    connection: ArcSwapOption<Connection>,
+    live: ArcSwap<Live>,
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
+    pub(super) facts: Mutex<Facts>,
+    woken: Notify,
+}
+
+/// What is known of a node, beside what requests look at.
+#[derive(Debug)]
+pub(super) struct Facts {
+    pub(super) info: Arc<NodeInfo>,
+    pub(super) endpoint: Pinned<Endpoint>,
+    /// Grows with each other endpoint.
+    pub(super) epoch: u64,
+    /// The way in that led to this node, until its own address answers.
+    pub(super) way: Option<Way>,
+    pub(super) wish: Wish,
+    pub(super) standing: Standing,
+    pub(super) scylla: Option<bool>,
+    /// Connections to shards that have enough.
+    pub(super) aside: Vec<Slot>,
+    pub(super) wanted: usize,
+    pub(super) opening: usize,
+    pub(super) blocked: Option<Instant>,
+    pub(super) next_attempt: Option<Instant>,
+    /// It gets no connections any more.
+    over: bool,
+}
+
+/// What the task that fills the pool is asked to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Wish {
+    /// Connect without waiting out the back-off.
+    pub(super) now: bool,
+    /// Even if the node is forced down.
+    pub(super) even_forced: bool,
+    /// Ask every connection whether it lives.
+    pub(super) check: bool,
 }
 
 impl Node {
     /// A node that is not connected yet; `local` ones are preferred.
-    pub(crate) fn new(host_id: Uuid, address: SocketAddr, local: bool) -> Self {
+    pub(crate) fn new(info: Arc<NodeInfo>, endpoint: Endpoint, local: bool) -> Self {
+        let facts = Facts {
+            endpoint: Pinned::new(endpoint),
+            epoch: 0,
+            way: None,
+            wish: Wish::default(),
+            standing: Standing::Unknown,
+            scylla: None,
+            aside: Vec::new(),
+            wanted: 0,
+            opening: 0,
+            blocked: None,
+            next_attempt: None,
+            over: false,
+            info,
+        };
         Self {
-            host_id,
-            address,
+            host_id: facts.info.host_id,
             local,
-            connection: ArcSwapOption::empty(),
+            live: ArcSwap::default(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
+            facts: Mutex::new(facts),
+            woken: Notify::new(),
         }
     }
 
     /// A node whose one connection was made elsewhere.
     pub(crate) fn over_connection(host_id: Uuid, connection: Connection) -> Self {
-        let node = Self::new(host_id, connection.peer(), true);
-        node.connected(connection);
+        let node = Self::new(Arc::new(NodeInfo::new(host_id)), Endpoint::from(connection.peer()), true);
+        let connection = Arc::new(connection);
+        let slot = Slot { connection, shard: None, via: false, epoch: 0, opened: Instant::now() };
+        node.change(|slots| slots.push(slot));
+        node.tried.store(true, Ordering::Release);
         node
     }
 
@@ -49,9 +108,19 @@ impl Node {
         self.host_id
     }
 
-    /// The advertised address.
-    pub(crate) fn address(&self) -> SocketAddr {
-        self.address
+    /// How it is dialled: what it advertises, with the pin of a name that was resolved.
+    pub(crate) fn endpoint(&self) -> Pinned<Endpoint> {
+        self.facts().endpoint.clone()
+    }
+
+    /// Whether this is the address that it tells clients to use.
+    pub(super) fn advertises(&self, addr: SocketAddr) -> bool {
+        self.facts().info.address == Some(addr)
+    }
+
+    /// Whether it can be used.
+    pub(super) fn standing(&self) -> Standing {
+        self.facts().standing.clone()
     }
 
     /// Whether it is in the data centre that requests prefer.
@@ -59,51 +128,158 @@ impl Node {
         self.local
     }
 
-    /// The connection, while there is one that takes requests.
+    /// A connection that takes requests, if there is one.
     pub(crate) fn connection(&self) -> Option<Arc<Connection>> {
-        self.connection.load_full().filter(|connection| connection.error().is_none())
+        self.live.load().best(Instant::now(), 0).cloned()
     }
 
-    /// Requests on its connection, be that ending; `None` without one. Takes no lock.
-    pub(super) fn load(&self) -> Option<usize> {
-        self.connection.load().as_ref().map(|connection| connection.in_flight())
+    /// Every connection that takes requests.
+    pub(crate) fn connections(&self) -> Vec<Arc<Connection>> {
+        let live = self.live.load();
+        live.slots.iter().map(|slot| &slot.connection).filter(|one| one.is_open()).cloned().collect()
     }
 
-    /// Why the last connect failed, while there is no connection.
+    /// Whether it has a connection that takes requests. Takes no lock.
+    pub(crate) fn is_connected(&self) -> bool {
+        self.live.load().is_open()
+    }
+
+    /// Its connections, for a short look. Takes no lock.
+    #[inline]
+    pub(super) fn live(&self) -> Guard<Arc<Live>> {
+        self.live.load()
+    }
+
+    /// Why the last connect failed, unless one succeeded since.
     pub(crate) fn last_error(&self) -> Option<Arc<ConnectError>> {
         self.last_error.load_full()
     }
 
-    /// Whether the first connect since it was made, or since its connection was lost, has ended, either way.
+    /// Whether the first connect since it was made, or since its last connection was lost, has ended, either way.
     pub(crate) fn was_tried(&self) -> bool {
-        // One that takes no more requests is about to be replaced, whether its keeper has seen that yet or not.
-        let retired = self.connection.load().as_ref().is_some_and(|connection| connection.error().is_some());
-        self.tried.load(Ordering::Acquire) && !retired
+        if !self.tried.load(Ordering::Acquire) {
+            return false;
+        }
+        // Connections that take no more requests are about to be replaced, whether that has been seen yet or not.
+        let live = self.live.load();
+        live.slots.is_empty() || live.is_open()
     }
 
-    pub(super) fn connected(&self, connection: Connection) {
-        self.last_error.store(None);
-        self.connection.store(Some(Arc::new(connection)));
+    pub(super) fn facts(&self) -> MutexGuard<'_, Facts> {
+        self.facts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes the list of connections, unless the node gets none any more; answers whether it was changed.
+    pub(super) fn change(&self, change: impl FnOnce(&mut Vec<Slot>)) -> bool {
+        // Under the lock, so that no two changes start from the same list.
+        let facts = self.facts();
+        if facts.over {
+            return false;
+        }
+        let mut slots = self.live.load().slots.clone();
+        change(&mut slots);
+        self.live.store(Arc::new(Live { slots }));
+        drop(facts);
+        true
+    }
+
+    /// Takes all connections; there will be no more.
+    pub(super) fn end(&self) -> Vec<Arc<Connection>> {
+        let mut facts = self.facts();
+        facts.over = true;
+        let aside = std::mem::take(&mut facts.aside);
+        let live = self.live.swap(Arc::default());
+        drop(facts);
+        live.slots.iter().chain(&aside).map(|slot| Arc::clone(&slot.connection)).collect()
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        self.facts().over
+    }
+
+    /// A connect succeeded.
+    pub(super) fn succeeded(&self, keeps_error: bool) {
+        if !keeps_error {
+            self.last_error.store(None);
+        }
         self.tried.store(true, Ordering::Release);
     }
 
-    /// The connection was lost, and is about to be opened again.
-    pub(super) fn lost(&self) {
+    pub(super) fn failed(&self, error: Arc<ConnectError>) {
+        self.last_error.store(Some(error));
+        self.settled();
+    }
+
+    /// Nothing is about to be connected.
+    pub(super) fn settled(&self) {
+        self.tried.store(true, Ordering::Release);
+    }
+
+    /// Its last connection was lost, and is about to be opened again.
+    pub(super) fn opening_again(&self) {
         self.tried.store(false, Ordering::Release);
-        self.connection.store(None);
     }
 
-    /// The connection was lost too soon to be opened again at once.
-    pub(super) fn failed_at_once(&self) {
-        self.tried.store(true, Ordering::Release);
+    /// Connects without waiting out the back-off; `even_forced` says that it may be another server by now.
+    pub(super) fn connect_now(&self, even_forced: bool) {
+        let mut facts = self.facts();
+        facts.wish.now = true;
+        facts.wish.even_forced |= even_forced;
+        drop(facts);
+        self.woken.notify_one();
     }
 
-    pub(super) fn disconnected(&self) {
-        self.connection.store(None);
+    /// Asks every connection whether it lives.
+    pub(super) fn check(&self) {
+        self.facts().wish.check = true;
+        self.woken.notify_one();
     }
 
-    pub(super) fn failed(&self, error: ConnectError) {
-        self.last_error.store(Some(Arc::new(error)));
-        self.tried.store(true, Ordering::Release);
+    pub(super) fn woken(&self) -> impl Future<Output = ()> + '_ {
+        self.woken.notified()
+    }
+
+    /// Takes over what the cluster says now; answers whether the node is dialled in another way than before.
+    pub(super) fn learn(&self, info: &Arc<NodeInfo>, endpoint: &Endpoint, way: Option<&Way>) -> bool {
+        let mut facts = self.facts();
+        facts.info = Arc::clone(info);
+        if let Some(way) = way {
+            facts.way = Some(way.clone());
+        }
+        let moved = facts.endpoint.target() != endpoint;
+        // The newest instance, even if it is equal; a pin holds as long as the endpoint is the same.
+        let pin = facts.endpoint.pin().filter(|_| !moved);
+        facts.endpoint = match pin {
+            Some(pin) => Pinned::at(endpoint.clone(), pin),
+            None => Pinned::new(endpoint.clone()),
+        };
+        if moved {
+            facts.epoch += 1;
+        }
+        moved
+    }
+
+    /// Holds the node to the address that a name led to; answers the address before if that is another one.
+    pub(super) fn pin(&self, epoch: u64, addr: HostAddr) -> Option<Option<HostAddr>> {
+        let mut facts = self.facts();
+        let before = facts.endpoint.pin();
+        if facts.epoch != epoch || before == Some(addr) {
+            return None;
+        }
+        facts.endpoint = Pinned::at(facts.endpoint.target().clone(), addr);
+        Some(before)
+    }
+
+    /// The address by which it is reached while its own fails.
+    pub(super) fn via(&self) -> Option<SocketAddr> {
+        let live = self.live.load();
+        let only_via = !live.slots.is_empty() && live.slots.iter().all(|slot| slot.via);
+        live.slots.first().filter(|_| only_via).map(|slot| slot.connection.peer())
+    }
+}
+
+impl fmt::Debug for Node {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Node").field("host_id", &self.host_id).field("local", &self.local).finish_non_exhaustive()
     }
 }

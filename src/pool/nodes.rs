@@ -1,16 +1,29 @@
 //! The nodes that requests choose from.
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicUsize, Ordering},
+mod draining;
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
 
-use arc_swap::ArcSwap;
-use tokio::sync::Notify;
+use arc_swap::{ArcSwap, Guard};
+use messina_layers::HostAddr;
+use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
-use super::Node;
-use crate::connection::Connection;
+use self::draining::Draining;
+use super::{
+    Node,
+    live::{Live, load},
+};
+use crate::{
+    connection::{Closed, Connection},
+    topology::{SessionEvent, Topology},
+};
 
 /// The nodes of the cluster; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -20,15 +33,25 @@ pub(crate) struct Nodes {
 
 #[derive(Debug, Default)]
 struct Shared {
+    topology: Topology,
     nodes: ArcSwap<Vec<Arc<Node>>>,
     turn: AtomicUsize,
     changed: Notify,
+    draining: Draining,
+    closed: AtomicBool,
 }
 
 impl Nodes {
+    /// No nodes yet; what happens to them is told there.
+    pub(crate) fn new(topology: Topology) -> Self {
+        Self { shared: Arc::new(Shared { topology, ..Shared::default() }) }
+    }
+
     /// Replaces the list.
     pub(crate) fn replace(&self, nodes: Vec<Arc<Node>>) {
-        self.shared.nodes.store(Arc::new(nodes));
+        if !self.shared.closed.load(Ordering::Acquire) {
+            self.shared.nodes.store(Arc::new(nodes));
+        }
         self.tell();
     }
 
@@ -40,6 +63,37 @@ impl Nodes {
     /// Tells those who wait that a connection came, went or failed.
     pub(super) fn tell(&self) {
         self.shared.changed.notify_waiters();
+    }
+
+    /// A node has a connection that it had not.
+    pub(super) fn up(&self, host_id: Uuid) {
+        self.shared.topology.tell(SessionEvent::NodeUp { host_id });
+    }
+
+    /// A node has no connection any more, or could not be connected to.
+    pub(super) fn down(&self, host_id: Uuid) {
+        self.shared.topology.tell(SessionEvent::NodeDown { host_id });
+    }
+
+    /// A node is held to another address of its name.
+    pub(super) fn pinned(&self, host_id: Uuid, before: Option<HostAddr>, addr: HostAddr) {
+        self.shared.topology.tell(SessionEvent::PinChanged { host_id, from: before, to: Some(addr) });
+    }
+
+    /// Takes a connection out of service: it ends when nothing is in flight on it any more, or at the limit.
+    pub(super) fn drain(&self, host_id: Uuid, connection: &Arc<Connection>, limit: Option<Duration>) {
+        self.shared.draining.add(host_id, connection, limit);
+    }
+
+    /// Ends every connection, those out of service too; requests in flight have until the limit.
+    pub(crate) fn close(&self, limit: Duration) -> Vec<impl Future<Output = Closed> + Send + use<>> {
+        self.shared.closed.store(true, Ordering::Release);
+        let nodes = self.shared.nodes.swap(Arc::default());
+        let serving = nodes.iter().flat_map(|node| node.end());
+        // Each begins to close when it is called, so that none waits for another.
+        let closing = serving.chain(self.shared.draining.take()).map(|connection| connection.close(limit)).collect();
+        self.tell();
+        closing
     }
 
     /// Waits until `ready` gives something, looked at after each change. Wants a limit around it.
@@ -61,7 +115,7 @@ impl Nodes {
     /// A connection that was lost is opened again at once, so this ends within the limits of one connect.
     pub(crate) async fn wait_for_connection(&self) -> bool {
         self.wait_for(|nodes| {
-            if nodes.iter().any(|node| node.connection().is_some()) {
+            if nodes.iter().any(|node| node.is_connected()) {
                 Some(true)
             } else if nodes.iter().all(|node| node.was_tried()) {
                 Some(false)
@@ -77,41 +131,52 @@ impl Nodes {
         self.shared.nodes.load().iter().any(|node| !node.was_tried())
     }
 
-    /// The lesser loaded of two connected nodes that are not among `tried`, with its connection.
+    /// The lesser loaded of two connected nodes that are not among `tried`, with a connection, for a request that is sent
+    /// at `now`.
     ///
     /// Nodes of the preferred data centre come first; the others are asked only while none of them is connected.
-    pub(crate) fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
+    #[inline]
+    pub(crate) fn pick(&self, tried: &[Uuid], now: Instant) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
-        let start = self.shared.turn.fetch_add(1, Ordering::Relaxed);
-        let best = lesser_loaded(&nodes, start, tried, true).or_else(|| lesser_loaded(&nodes, start, tried, false))?;
-        match best.connection() {
-            Some(connection) => Some((Arc::clone(best), connection)),
-            // It ended a moment ago, and its node has not been told: any other will do.
-            None => nodes.iter().find_map(|node| {
-                let fresh = !tried.contains(&node.host_id());
-                Some((Arc::clone(node), node.connection().filter(|_| fresh)?))
-            }),
-        }
+        let turn = self.shared.turn.fetch_add(1, Ordering::Relaxed);
+        let found = lesser_loaded(&nodes, turn, tried, now, true);
+        let found = found.or_else(|| lesser_loaded(&nodes, turn, tried, now, false))?;
+        let connection = found.live.best(now, turn)?;
+        connection.picked(now);
+        Some((Arc::clone(found.node), Arc::clone(connection)))
     }
 }
 
-/// The lesser loaded of two connected nodes, counted from `start` on.
-fn lesser_loaded<'a>(nodes: &'a [Arc<Node>], start: usize, tried: &[Uuid], local: bool) -> Option<&'a Arc<Node>> {
+/// A node with the connections that were looked at.
+struct Found<'a> {
+    node: &'a Arc<Node>,
+    live: Guard<Arc<Live>>,
+}
+
+/// The lesser loaded of two connected nodes, counted from `turn` on.
+#[inline]
+fn lesser_loaded<'a>(
+    nodes: &'a [Arc<Node>],
+    turn: usize,
+    tried: &[Uuid],
+    now: Instant,
+    local: bool,
+) -> Option<Found<'a>> {
     let count = nodes.len();
-    let mut best: Option<(usize, &Arc<Node>)> = None;
+    let mut first: Option<Found<'a>> = None;
     for i in 0..count {
-        let node = &nodes[start.wrapping_add(i) % count];
+        let node = &nodes[turn.wrapping_add(i) % count];
         if node.is_local() != local || tried.contains(&node.host_id()) {
             continue;
         }
-        let Some(load) = node.load() else { continue };
-        let second = best.is_some();
-        if best.is_none_or(|(least, _)| load < least) {
-            best = Some((load, node));
-        }
-        if second {
-            break;
-        }
+        let live = node.live();
+        let Some(connection) = live.best(now, turn) else { continue };
+        let Some(before) = &first else {
+            first = Some(Found { node, live });
+            continue;
+        };
+        let least = before.live.best(now, turn).map_or(u64::MAX, |one| load(one, now));
+        return if load(connection, now) < least { Some(Found { node, live }) } else { first };
     }
-    best.map(|(_, node)| node)
+    first
 }

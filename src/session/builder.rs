@@ -2,6 +2,7 @@
 
 mod limits;
 mod parts;
+mod pool;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc};
 

@@ -11,8 +11,10 @@ use crate::pool::Node;
 ///
 /// The handle holds the room. `None` once none of them is connected any more.
 pub(super) async fn wait_for_room(full: &mut Vec<Arc<Node>>) -> Option<(Arc<Node>, Connection)> {
-    let mut waiting: Vec<_> =
-        full.iter().filter_map(|node| Some((Arc::clone(node), Connection::clone(&*node.connection()?)))).collect();
+    let mut waiting: Vec<_> = full
+        .iter()
+        .flat_map(|node| node.connections().into_iter().map(|one| (Arc::clone(node), Connection::clone(&*one))))
+        .collect();
     let (node, handle) = poll_fn(|cx| {
         let mut place = 0;
         while let Some((_, handle)) = waiting.get_mut(place) {

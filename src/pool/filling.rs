@@ -1,0 +1,272 @@
+//! The task that keeps the pool of one node full.
+//!
+//! ```text
+//!   adjust ─▶ too few?  open more, unless the back-off says to wait
+//!          ─▶ too many? drain the surplus
+//!   wait for: a connect to end, a connection to be lost, the back-off, a wish
+//! ```
+//!
+//! While the node has no connection one connect at a time probes it; the first that succeeds tells how many shards there
+//! are, and the others follow.
+
+mod events;
+mod shape;
+
+use std::sync::Arc;
+
+use messina_layers::{Address, Backoff, ConnectError, Dial, LocalPorts};
+use tokio::{
+    task::{Id, JoinSet},
+    time::{Instant, sleep_until},
+};
+
+use self::shape::{Missing, Shape};
+use super::{
+    Node, Nodes,
+    gate::Gate,
+    live::Slot,
+    open::{Opened, Wanted, open},
+    state::Standing,
+};
+use crate::{
+    connection::{Connection, ConnectionError},
+    establish::Opener,
+    protocol::ShardInfo,
+};
+
+/// Keeps the pool of one node full until it is dropped.
+pub(super) struct Filling {
+    opener: Opener,
+    nodes: Nodes,
+    gate: Gate,
+    node: Arc<Node>,
+    backoff: Backoff,
+    /// No connect begins before this.
+    retry: Option<Instant>,
+    tasks: JoinSet<Event>,
+    opening: Vec<(Id, Ticket)>,
+    /// What the newest connection told of shards.
+    shard: Option<ShardInfo>,
+    /// The shard-aware port is not used before this.
+    blocked: Option<Instant>,
+}
+
+/// A connect under way.
+#[derive(Clone, Copy, Debug)]
+struct Ticket {
+    /// The shard that is wanted, where it can be chosen.
+    shard: Option<u16>,
+    epoch: u64,
+}
+
+/// What a task ended with.
+enum Event {
+    Opened(Result<Opened, Arc<ConnectError>>),
+    Lost(Arc<Connection>, ConnectionError),
+    Checked,
+}
+
+impl Filling {
+    pub(super) fn new(opener: Opener, nodes: Nodes, gate: Gate, node: Arc<Node>) -> Self {
+        let config = opener.config();
+        let pool = &config.pool;
+        let backoff = Backoff::new(pool.base_delay, pool.max_delay);
+        Self {
+            opener,
+            nodes,
+            gate,
+            node,
+            backoff,
+            retry: None,
+            tasks: JoinSet::new(),
+            opening: Vec::new(),
+            shard: None,
+            blocked: None,
+        }
+    }
+
+    pub(super) async fn run(mut self) {
+        let mut settings = self.opener.settings().watch();
+        while !self.node.is_over() {
+            self.adjust();
+            let retry = self.retry;
+            tokio::select! {
+                Some(joined) = self.tasks.join_next_with_id() => match joined {
+                    Ok((id, event)) => self.on(id, event),
+                    Err(error) => self.broke(error.id()),
+                },
+                () = self.node.woken() => self.granted(),
+                Ok(()) = settings.changed() => self.gate.look_again(),
+                () = sleep_until(retry.unwrap_or_else(Instant::now)), if retry.is_some() => self.retry = None,
+            }
+        }
+    }
+
+    /// Brings the number of connections nearer to what it is to be.
+    fn adjust(&mut self) {
+        let config = self.opener.config();
+        let pool = &config.pool;
+        let size = if self.node.is_local() { pool.local_size } else { pool.remote_size };
+        let (epoch, standing) = {
+            let facts = self.node.facts();
+            (facts.epoch, facts.standing.clone())
+        };
+        if size == 0 {
+            return self.leave_alone();
+        }
+        if matches!(standing, Standing::Ignored) {
+            self.node.facts().standing = Standing::Unknown;
+        }
+        let shape = Shape::new(size, self.shard.map(|info| info.sharding), epoch);
+        let mut counts = shape.counts(&self.node.live().slots);
+        let surplus = shape.surplus(&self.node.live().slots, &counts);
+        self.drain(&surplus);
+        for (_, ticket) in self.opening.iter().filter(|(_, ticket)| ticket.epoch == epoch) {
+            counts.expect(ticket.shard);
+        }
+        let missing = shape.missing(&counts);
+        // What waits aside has done its part as soon as no shard waits for it.
+        let waits = !missing.is_none() && counts.any_good();
+        self.node.facts().aside.retain(|slot| waits && slot.connection.is_open());
+        if self.retry.is_none() {
+            self.open_some(&shape, counts.any_good(), missing, epoch);
+        }
+        let mut facts = self.node.facts();
+        facts.wanted = shape.wanted();
+        facts.opening = self.opening.len();
+        facts.blocked = self.blocked;
+        facts.next_attempt = self.retry;
+    }
+
+    /// Begins the connects that are missing, as many as may run at a time.
+    fn open_some(&mut self, shape: &Shape, any_good: bool, missing: Missing, epoch: u64) {
+        let limit = self.opener.config().pool.max_connects_per_host.unwrap_or(usize::MAX);
+        let under_way = self.opening.iter().filter(|(_, ticket)| ticket.epoch == epoch).count();
+        let mut room = limit.saturating_sub(self.opening.len());
+        if !any_good {
+            // A node that may be gone is probed, not stormed.
+            if under_way == 0 && room > 0 {
+                self.begin(Ticket { shard: None, epoch });
+            }
+            return;
+        }
+        let port = self.shard_port();
+        for shard in missing.shards(shape.is_sharded()) {
+            if room == 0 {
+                return;
+            }
+            room -= 1;
+            self.begin(Ticket { shard: shard.filter(|_| port.is_some()), epoch });
+        }
+    }
+
+    fn begin(&mut self, ticket: Ticket) {
+        let port = self.shard_port();
+        let ports = self.opener.config().pool.shard_ports.clone();
+        let at_port = match (ticket.shard, port, self.shard) {
+            (Some(shard), Some(port), Some(info)) => {
+                Some((port, LocalPorts::new(ports, info.sharding.shards(), shard)))
+            }
+            _ => None,
+        };
+        let connected = self.node.is_connected();
+        let facts = self.node.facts();
+        let own = facts.endpoint.address();
+        let way = facts.way.clone().filter(|way| !connected && own != Address::Socket(way.addr));
+        let wanted = Wanted { host_id: self.node.host_id(), endpoint: facts.endpoint.clone(), at_port, way };
+        drop(facts);
+        let (opener, gate) = (self.opener.clone(), self.gate.clone());
+        let task = self.tasks.spawn(async move { Event::Opened(open(opener, gate, wanted).await) });
+        self.opening.push((task.id(), ticket));
+    }
+
+    /// The port where the local port chooses the shard, while it may be used.
+    fn shard_port(&mut self) -> Option<u16> {
+        if self.blocked.is_some_and(|until| until <= Instant::now()) {
+            self.blocked = None;
+        }
+        let config = self.opener.config();
+        if !config.pool.shard_aware || self.blocked.is_some() || !self.is_direct() {
+            return None;
+        }
+        self.shard.and_then(|info| if config.tls.is_some() { info.port_ssl } else { info.port })
+    }
+
+    /// Whether the node is dialled itself, and not through something that has other ports and addresses.
+    fn is_direct(&self) -> bool {
+        matches!(self.node.facts().endpoint.target(), crate::endpoint::Endpoint::Direct(_))
+    }
+
+    /// The node gets no connections, by its data centre.
+    fn leave_alone(&mut self) {
+        self.retry = None;
+        self.tasks.abort_all();
+        self.opening.clear();
+        let all: Vec<_> = self.node.live().slots.iter().map(|slot| Arc::clone(&slot.connection)).collect();
+        self.drain(&all);
+        let mut facts = self.node.facts();
+        facts.standing = Standing::Ignored;
+        facts.aside.clear();
+        (facts.wanted, facts.opening, facts.next_attempt) = (0, 0, None);
+        drop(facts);
+        self.node.settled();
+        self.nodes.tell();
+    }
+
+    /// Takes these out of service; what is in flight on them may finish.
+    fn drain(&self, connections: &[Arc<Connection>]) {
+        if connections.is_empty() {
+            return;
+        }
+        self.node.change(|slots| slots.retain(|slot| !connections.iter().any(|one| slot.is(one))));
+        for connection in connections {
+            self.nodes.drain(self.node.host_id(), connection, Some(self.opener.config().request_timeout));
+        }
+    }
+
+    /// Something failed: nothing is opened before the next delay is over.
+    fn hold_off(&mut self) {
+        if self.retry.is_none() {
+            self.retry = Some(Instant::now() + self.backoff.next_delay());
+        }
+    }
+
+    /// A task panicked: whatever it was, the pool looks again.
+    fn broke(&mut self, id: Id) {
+        self.opening.retain(|(task, _)| *task != id);
+        self.node.settled();
+        self.hold_off();
+        self.nodes.tell();
+    }
+
+    /// Does what others asked for.
+    fn granted(&mut self) {
+        let (wish, forced) = {
+            let mut facts = self.node.facts();
+            (std::mem::take(&mut facts.wish), matches!(facts.standing, Standing::ForcedDown { .. }))
+        };
+        if wish.now && (!forced || wish.even_forced) {
+            self.backoff.reset();
+            self.retry = None;
+        }
+        if wish.check {
+            let limit = self.opener.config().heartbeat_timeout;
+            for connection in self.node.connections() {
+                self.tasks.spawn(async move {
+                    connection.check(limit).await;
+                    Event::Checked
+                });
+            }
+        }
+    }
+
+    /// Notices the end of a connection, whether the peer told it or not.
+    fn watch(&mut self, slot: &Slot) {
+        let connection = Arc::clone(&slot.connection);
+        let (interval, limit) = (self.opener.config().heartbeat_interval, self.opener.config().heartbeat_timeout);
+        self.tasks.spawn(async move {
+            let error = connection.heartbeat(interval, limit).await;
+            Event::Lost(connection, error)
+        });
+    }
+}

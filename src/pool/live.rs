@@ -1,0 +1,82 @@
+//! The connections of a node at one moment; requests read it without a lock.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+
+use crate::{
+    connection::Connection,
+    protocol::{ShardInfo, Sharding},
+};
+
+/// One connection of a node.
+#[derive(Clone, Debug)]
+pub(super) struct Slot {
+    pub(super) connection: Arc<Connection>,
+    /// What the server said of its shards, if it has any.
+    pub(super) shard: Option<ShardInfo>,
+    /// It came about by the way in, since the node's own address failed.
+    pub(super) via: bool,
+    /// The node's endpoint was the one of this number.
+    pub(super) epoch: u64,
+    pub(super) opened: Instant,
+}
+
+impl Slot {
+    pub(super) fn is(&self, connection: &Arc<Connection>) -> bool {
+        Arc::ptr_eq(&self.connection, connection)
+    }
+
+    pub(super) fn sharding(&self) -> Option<Sharding> {
+        self.shard.map(|info| info.sharding)
+    }
+}
+
+/// The connections of a node at one moment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Live {
+    pub(super) slots: Vec<Slot>,
+}
+
+impl Live {
+    /// Whether one of them takes requests.
+    pub(super) fn is_open(&self) -> bool {
+        self.slots.iter().any(|slot| slot.connection.is_open())
+    }
+
+    /// The lesser loaded of two that take requests, counted from `turn` on; none if there is none. Takes no lock.
+    #[inline]
+    pub(super) fn best(&self, now: Instant, turn: usize) -> Option<&Arc<Connection>> {
+        match &*self.slots {
+            [] => None,
+            [only] => Some(&only.connection).filter(|only| only.is_open()),
+            slots => {
+                // Another order than that of the nodes, lest each node always use the same connection.
+                let start = (turn as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
+                let start = start as usize % slots.len();
+                let (before, from) = slots.split_at(start);
+                let mut open = from.iter().chain(before).map(|slot| &slot.connection).filter(|one| one.is_open());
+                let first = open.next()?;
+                Some(match open.next() {
+                    Some(second) if load(second, now) < load(first, now) => second,
+                    _ => first,
+                })
+            }
+        }
+    }
+}
+
+/// How much there is to wait for on a connection: its requests in flight, weighed by how long it has been silent while
+/// they waited. After ten milliseconds of silence they weigh double, after a second a hundredfold: a frozen node loses
+/// its traffic to nodes that are merely busy.
+#[inline]
+pub(super) fn load(connection: &Connection, now: Instant) -> u64 {
+    let in_flight = connection.in_flight() as u64;
+    if in_flight == 0 {
+        return 0;
+    }
+    let silent = connection.silent_for(now);
+    // Nearly milliseconds, without a division.
+    let silent = silent.as_secs().saturating_mul(1024).saturating_add(u64::from(silent.subsec_nanos() >> 20));
+    in_flight.saturating_mul(silent.saturating_add(10))
+}
