@@ -80,6 +80,8 @@ use crate::{
     pool::{Node, Nodes},
     topology::{SessionEvents, Snapshot, Topology},
 };
+#[doc(inline)]
+pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};
 
 /// A connected client; cheap to clone, and all clones are the same session.
 #[derive(Clone)]

@@ -116,9 +116,9 @@ impl PoolOptions {
             super::check::at_least_a_millisecond(option, delay)?;
         }
         if self.max_delay < self.base_delay {
-            let allowed = format!("at least the base delay, {:?}", self.base_delay);
-            let shown = format_args!("{:?}", self.max_delay);
-            return Err(ConfigError::new("advanced.reconnection-policy.max-delay", shown, allowed));
+            let option = "advanced.reconnection-policy.base-delay and max-delay";
+            let shown = format_args!("{:?} and {:?}", self.base_delay, self.max_delay);
+            return Err(ConfigError::new(option, shown, "the longer one second"));
         }
         Ok(())
     }

@@ -6,9 +6,10 @@ use messina_layers::{ConnectError, HostAddr};
 use tokio::time::Instant;
 use uuid::Uuid;
 
+use super::{Node, live::Slot};
 use crate::{
     endpoint::Endpoint,
-    protocol::{Compression, ProtocolVersion},
+    protocol::{Compression, ProtocolVersion, Sharding},
 };
 
 /// Whether a node can be used, as far as its connections tell.
@@ -104,4 +105,56 @@ pub enum Purpose {
     Provisional,
     /// It reached a shard that has enough, and waits so that the next one reaches another.
     Aside,
+}
+
+impl Node {
+    /// What is known of it now.
+    pub(crate) fn state(&self) -> NodeState {
+        let now = Instant::now();
+        let via = self.via();
+        let live = self.live();
+        let facts = self.facts();
+        let purpose = |slot: &Slot| match slot.via || slot.epoch != facts.epoch {
+            true => Purpose::Provisional,
+            false => Purpose::Serving,
+        };
+        let serving = live.slots.iter().map(|slot| ConnectionState::new(slot, purpose(slot), now));
+        let aside = facts.aside.iter().map(|slot| ConnectionState::new(slot, Purpose::Aside, now));
+        let left = |until: Option<Instant>| Some(until?.saturating_duration_since(now)).filter(|left| !left.is_zero());
+        NodeState {
+            host_id: self.host_id(),
+            endpoint: facts.endpoint.target().clone(),
+            pin: facts.endpoint.pin(),
+            via,
+            datacenter: facts.info.datacenter.clone(),
+            rack: facts.info.rack.clone(),
+            local: self.is_local(),
+            scylla: facts.scylla,
+            standing: facts.standing.clone(),
+            shards: live.slots.last().and_then(|slot| slot.sharding()).map(Sharding::shards),
+            wanted: facts.wanted,
+            connections: serving.chain(aside).collect(),
+            opening: facts.opening,
+            shard_port_blocked_for: left(facts.blocked),
+            last_error: self.last_error(),
+            next_attempt_in: left(facts.next_attempt),
+        }
+    }
+}
+
+impl ConnectionState {
+    fn new(slot: &Slot, purpose: Purpose, now: Instant) -> Self {
+        let connection = &slot.connection;
+        Self {
+            peer: connection.peer(),
+            shard: slot.shard.map(|info| info.shard),
+            purpose,
+            in_flight: connection.in_flight(),
+            orphans: connection.orphans(),
+            age: now.saturating_duration_since(slot.opened),
+            last_answer: now.saturating_duration_since(connection.last_answer()),
+            version: connection.dialect().version,
+            compression: connection.compression(),
+        }
+    }
 }

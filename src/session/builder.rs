@@ -216,7 +216,7 @@ async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Se
 fn no_connection(nodes: &[Arc<Node>]) -> Error {
     let failed = nodes.iter().filter_map(|node| {
         let error = node.last_error()?;
-        let name = format!("node {} at {}", node.host_id(), node.address());
+        let name = format!("node {} at {}", node.host_id(), node.endpoint());
         Some(crate::error::ContactPointFailed::new(name, (*error).clone()))
     });
     Error::no_connection(failed.collect())

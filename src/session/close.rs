@@ -1,10 +1,11 @@
-//! The end of a session.
+//! The pools of a session, and its end.
 
 use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::Session;
+use crate::pool::NodeState;
 
 /// How the end of a session went.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +37,12 @@ impl Session {
             closed.cut += connection.await.cut;
         }
         closed
+    }
+
+    /// What is known now of every node, its pool and its connections, sorted by host id; none once it is closed.
+    #[must_use]
+    pub fn nodes(&self) -> Vec<NodeState> {
+        self.inner.nodes.all().iter().map(|node| node.state()).collect()
     }
 
     /// Whether the session was closed.

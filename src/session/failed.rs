@@ -47,6 +47,9 @@ impl Recovery<'_> {
     pub(super) fn gave_up(&mut self, kind: Kind, idempotent: bool) -> Error {
         let tries = std::mem::take(&mut self.tries);
         let error = match kind {
+            Kind::Connection if self.session.is_closed() => {
+                Error::new(Kind::Closed, "the session was closed with the request on it, which may have been executed")
+            }
             Kind::Connection if !idempotent => Error::new(
                 kind,
                 "the connection was lost with the request on it, which was not marked as idempotent and may have \
@@ -75,12 +78,12 @@ impl Inner {
         for node in nodes.iter().filter(|node| node.connection().is_none()) {
             match node.last_error() {
                 Some(error) => {
-                    let name = format!("node {} at {}", node.host_id(), node.address());
+                    let name = format!("node {} at {}", node.host_id(), node.endpoint());
                     failed.push(ContactPointFailed::new(name, (*error).clone()));
                 }
                 None => {
                     let before = if lost == 0 { "; being connected again: " } else { ", " };
-                    let _ = write!(message, "{before}{} at {}", node.host_id(), node.address());
+                    let _ = write!(message, "{before}{} at {}", node.host_id(), node.endpoint());
                     lost += 1;
                 }
             }
