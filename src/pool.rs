@@ -9,5 +9,5 @@ mod nodes;
 mod open;
 mod state;
 
-pub(crate) use self::{keeper::Keeper, node::Node, nodes::Nodes};
 pub use self::state::{ConnectionState, NodeState, Purpose, Standing};
+pub(crate) use self::{keeper::Keeper, node::Node, nodes::Nodes};

@@ -67,6 +67,8 @@ pub use self::{
     statement::Statement,
 };
 #[doc(inline)]
+pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};
+#[doc(inline)]
 pub use crate::protocol::{
     Payload,
     response::{ErrorDetail, ResultMetadata, SchemaChange, ServerError},
@@ -80,8 +82,6 @@ use crate::{
     pool::{Node, Nodes},
     topology::{SessionEvents, Snapshot, Topology},
 };
-#[doc(inline)]
-pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};
 
 /// A connected client; cheap to clone, and all clones are the same session.
 #[derive(Clone)]

@@ -125,11 +125,7 @@ impl Follower for Keeper {
         let nodes = self.kept.values().map(|kept| &kept.node);
         let mut known: Vec<_> = nodes
             .filter(|node| !matches!(node.standing(), Standing::Ignored))
-            .map(|node| Known {
-                host_id: node.host_id(),
-                endpoint: node.endpoint(),
-                connected: node.is_connected(),
-            })
+            .map(|node| Known { host_id: node.host_id(), endpoint: node.endpoint(), connected: node.is_connected() })
             .collect();
         known.sort_by_key(|known| (!known.connected, known.host_id));
         known

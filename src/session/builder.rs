@@ -202,9 +202,9 @@ async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Se
     let first = First::connect(&config, &stack, &shared).await?;
     let latched = (first.cluster_name().into(), first.version());
     let opener = Opener::new(stack, seams, LiveConfig::new(config), metrics, latched);
-    let nodes = Nodes::default();
-    let keeper = Keeper::new(opener.clone(), nodes.clone());
     let topology = shared.topology.clone();
+    let nodes = Nodes::new(topology.clone());
+    let keeper = Keeper::new(opener.clone(), nodes.clone());
     let control = Control::start(first, opener.clone(), keeper, shared);
     // Bounded by the limits of one connect to each node, and its back-off is not waited for.
     if !nodes.wait_for_connection().await {

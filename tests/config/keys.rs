@@ -123,8 +123,9 @@ async fn every_key() {
             let names_it = error.option().contains(option.rsplit('.').next().unwrap());
             assert!(names_it, "{option} = {value:?} is refused as {error}");
             let shows_it = error.value().contains(value.trim()) || value.contains(error.value());
-            let in_other_words =
-                ["timeout", "keep-alive", "heartbeat.interval", "base-delay", "max-delay"].iter().any(|end| option.ends_with(end));
+            let in_other_words = ["timeout", "keep-alive", "heartbeat.interval", "base-delay", "max-delay"]
+                .iter()
+                .any(|end| option.ends_with(end));
             assert!(shows_it || in_other_words, "{option} = {value:?} is refused as {error}");
         }
     }
