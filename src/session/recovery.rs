@@ -122,7 +122,7 @@ impl Recovery<'_> {
 
     fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
         match self.among {
-            None => self.session.nodes.pick(tried),
+            None => self.session.nodes.pick(tried, Instant::now()),
             Some(hedge) => hedge.pick(self.session),
         }
     }

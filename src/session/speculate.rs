@@ -30,7 +30,7 @@ impl Hedge {
     /// A node that no run has used, which is now used.
     pub(super) fn pick(&self, session: &Inner) -> Option<(Arc<Node>, Arc<Connection>)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let picked = session.nodes.pick(&used)?;
+        let picked = session.nodes.pick(&used, Instant::now())?;
         used.push(picked.0.host_id());
         Some(picked)
     }
