@@ -61,7 +61,7 @@ struct Ticket {
 
 /// What a task ended with.
 enum Event {
-    Opened(Result<Opened, Arc<ConnectError>>),
+    Opened(Box<Result<Opened, Arc<ConnectError>>>),
     Lost(Arc<Connection>, ConnectionError),
     Checked,
 }
@@ -176,7 +176,7 @@ impl Filling {
         let wanted = Wanted { host_id: self.node.host_id(), endpoint: facts.endpoint.clone(), at_port, way };
         drop(facts);
         let (opener, gate) = (self.opener.clone(), self.gate.clone());
-        let task = self.tasks.spawn(async move { Event::Opened(open(opener, gate, wanted).await) });
+        let task = self.tasks.spawn(async move { Event::Opened(Box::new(open(opener, gate, wanted).await)) });
         self.opening.push((task.id(), ticket));
     }
 

@@ -31,7 +31,7 @@ impl Filling {
                 let (_, ticket) = self.opening.swap_remove(place);
                 // A connect to where the node was says nothing of where it is.
                 if ticket.epoch == self.node.facts().epoch {
-                    match result {
+                    match *result {
                         Ok(opened) => self.opened(ticket, opened),
                         Err(error) => self.failed(error),
                     }
