@@ -76,7 +76,7 @@ pub use self::resolve::HickoryResolver;
 #[cfg(feature = "hyper")]
 pub use self::resolve::HyperResolver;
 #[cfg(feature = "rustls")]
-pub use self::tls::{TlsConfig, TlsConfigError};
+pub use self::tls::{TlsConfig, TlsConfigBuilder, TlsConfigError, TlsFileError, TlsFiles};
 pub use self::{
     address::{Address, AddressError, HostAddr, Name},
     attempt::{Attempt, AttemptLayer},

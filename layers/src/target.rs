@@ -3,7 +3,7 @@
 //! A target is whatever a stack is called with. Everything else about it (role, protocol version, expected
 //! host id) is invisible here and reaches the handshake inside the target itself.
 
-use std::ops::RangeInclusive;
+use std::{ops::RangeInclusive, sync::Arc};
 
 use crate::address::{Address, HostAddr, Name};
 
@@ -68,6 +68,9 @@ pub struct TlsIdentity {
     pub sni: Option<Name>,
     /// What the certificate has to be valid for.
     pub accept: Accept,
+    /// Whose TLS sessions may be resumed: only those of connections with the same text here, and the same names.
+    /// Say what tells servers apart that share a name or a proxy; `None` shares by name.
+    pub session_scope: Option<Arc<str>>,
     /// The settings of this target, in place of the layer's.
     #[cfg(feature = "rustls")]
     pub config: Option<crate::tls::TlsConfig>,

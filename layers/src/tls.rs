@@ -5,7 +5,13 @@
 //! verified. Nothing is looked up here, forward or reverse.
 
 #[cfg(feature = "rustls")]
+mod builder;
+#[cfg(feature = "rustls")]
 mod config;
+#[cfg(feature = "rustls")]
+mod files;
+#[cfg(feature = "rustls")]
+mod sessions;
 mod stream;
 #[cfg(feature = "rustls")]
 mod verify;
@@ -24,7 +30,11 @@ use tower_layer::Layer;
 use tower_service::Service;
 
 #[cfg(feature = "rustls")]
-pub use self::config::{TlsConfig, TlsConfigError};
+pub use self::{
+    builder::TlsConfigBuilder,
+    config::{TlsConfig, TlsConfigError},
+    files::{TlsFileError, TlsFiles},
+};
 pub use self::stream::MaybeTls;
 use crate::{
     candidate::Candidate,

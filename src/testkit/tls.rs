@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use messina_layers::TlsConfig;
 use rcgen::{
@@ -46,7 +47,10 @@ impl Default for TestCa {
 impl TestCa {
     /// A fresh authority that nobody knows.
     pub fn new() -> Self {
-        let mut params = params(&[], "messina test authority");
+        static AUTHORITIES: AtomicUsize = AtomicUsize::new(1);
+        // Each has a subject of its own, or a certificate of another authority would look like a forged one of this.
+        let number = AUTHORITIES.fetch_add(1, Ordering::Relaxed);
+        let mut params = params(&[], &format!("messina test authority {number}"));
         params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
         params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
         let key = made(KeyPair::generate());

@@ -92,7 +92,7 @@ mod with_rustls {
     use crate::{
         error::BoxError,
         target::{Accept, TlsIdentity},
-        tls::{TlsLayer, config, verify},
+        tls::{TlsLayer, config, sessions::Whose, verify},
     };
     use std::{future::Future, net::IpAddr};
     use tokio_rustls::rustls::pki_types::ServerName;
@@ -145,7 +145,8 @@ mod with_rustls {
                 Some(name) => config::server_name(name)?,
                 None => accepted[0].clone(),
             };
-            let config = settings.for_names(&asked, accepted)?;
+            let whose = Whose { scope: identity.session_scope.clone(), asked: asked.clone(), accepted };
+            let config = settings.for_server(whose)?;
             let address = matches!(identity.accept, Accept::Dialled).then_some(dialled);
             let connect = tokio_rustls::TlsConnector::from(config).connect(asked, io);
             Ok(Connect(Box::new(Handshake { connect, address })))

@@ -16,5 +16,9 @@ mod tls_config;
 #[cfg(feature = "rustls")]
 mod tls_faults;
 #[cfg(feature = "rustls")]
+mod tls_files;
+#[cfg(feature = "rustls")]
 mod tls_names;
+#[cfg(feature = "rustls")]
+mod tls_sessions;
 mod tls_off;

@@ -1,6 +1,8 @@
 //! What the tests of leaves share.
 
 #[cfg(feature = "rustls")]
+pub(crate) mod capture;
+#[cfg(feature = "rustls")]
 pub(crate) mod certs;
 #[cfg(feature = "hickory")]
 pub(crate) mod dns_server;
