@@ -1,10 +1,10 @@
 //! The check of settings: what comes out can be used, or the first thing that is wrong is told.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
-use messina_layers::{ConnectOptions, Name, TcpConnector};
+use messina_layers::{ConnectOptions, TcpConnector};
 
-use super::{Config, Draft, TlsSettings};
+use super::{Config, Draft};
 use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
@@ -148,105 +148,6 @@ impl Draft {
         let mut naming = Naming::default();
         (naming.prefix, naming.session) = (self.metrics_prefix.clone(), self.session_name.clone());
         Ok(naming)
-    }
-
-    fn checked_tls(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        let names = self.tls_names.iter().map(|text| {
-            Name::new(text)
-                .map_err(|error| ConfigError::new("advanced.tls.accepted-names", text, format!("DNS names ({error})")))
-        });
-        let names = names.collect::<Result<Vec<_>, _>>()?;
-        let settings = match (&self.tls, self.tls_file()) {
-            (Some(_), Some((option, path))) => {
-                let allowed = "a file only without the builder's `tls(..)`, whose settings hold the roots and the \
-                               certificate already; leave out one of the two";
-                return Err(ConfigError::new(option, path.display(), allowed));
-            }
-            (Some(settings), None) => Some(settings.clone()),
-            (None, _) => self.tls_from_files()?,
-        };
-        match settings {
-            None if !names.is_empty() => Err(ConfigError::new(
-                "advanced.tls.accepted-names",
-                self.tls_names.join(", "),
-                "names only where TLS is on; set `advanced.tls.ca-file` or the builder's `tls`",
-            )),
-            Some(mut settings) if !names.is_empty() => {
-                settings.accept = names;
-                Ok(Some(settings))
-            }
-            settings => Ok(settings),
-        }
-    }
-
-    /// The first file that is given, if any, with its option.
-    fn tls_file(&self) -> Option<(&'static str, &Path)> {
-        let files = [
-            ("advanced.tls.ca-file", &self.tls_ca_file),
-            ("advanced.tls.cert-file", &self.tls_cert_file),
-            ("advanced.tls.key-file", &self.tls_key_file),
-        ];
-        files.into_iter().find_map(|(option, path)| Some((option, path.as_deref()?)))
-    }
-
-    #[cfg(feature = "rustls")]
-    fn tls_from_files(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        use messina_layers::TlsConfig;
-
-        let read = |option: &str, path: &std::path::PathBuf| {
-            std::fs::read(path).map_err(|error| {
-                ConfigError::new(option, path.display(), format!("a readable file in PEM form ({error})"))
-            })
-        };
-        let client = match (&self.tls_cert_file, &self.tls_key_file) {
-            (Some(cert), Some(key)) => Some((cert, key)),
-            (None, None) => None,
-            (Some(cert), None) => {
-                let allowed = "a certificate only together with its key, `advanced.tls.key-file`";
-                return Err(ConfigError::new("advanced.tls.cert-file", cert.display(), allowed));
-            }
-            (None, Some(key)) => {
-                let allowed = "a key only together with its certificate, `advanced.tls.cert-file`";
-                return Err(ConfigError::new("advanced.tls.key-file", key.display(), allowed));
-            }
-        };
-        let Some(ca) = &self.tls_ca_file else {
-            return match client {
-                None => Ok(None),
-                Some((cert, _)) => Err(ConfigError::new(
-                    "advanced.tls.cert-file",
-                    cert.display(),
-                    "a certificate only together with `advanced.tls.ca-file`",
-                )),
-            };
-        };
-        let roots = read("advanced.tls.ca-file", ca)?;
-        let files = client;
-        let client = match files {
-            None => None,
-            Some((cert, key)) => Some((read("advanced.tls.cert-file", cert)?, read("advanced.tls.key-file", key)?)),
-        };
-        let pem = client.as_ref().map(|(cert, key)| (cert.as_slice(), key.as_slice()));
-        let config = TlsConfig::from_pem(&roots, pem).map_err(|error| {
-            let (option, path) = match (error.input(), files) {
-                ("certificate file", Some((cert, _))) => ("advanced.tls.cert-file", cert),
-                ("key file", Some((_, key))) => ("advanced.tls.key-file", key),
-                _ => ("advanced.tls.ca-file", ca),
-            };
-            let cause = messina_layers::error::chain(&error).to_string();
-            ConfigError::new(option, path.display(), format!("a file in PEM form that can be used ({cause})"))
-        })?;
-        Ok(Some(TlsSettings::new(config)))
-    }
-
-    #[cfg(not(feature = "rustls"))]
-    fn tls_from_files(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        match self.tls_file() {
-            None => Ok(None),
-            Some((option, path)) => {
-                Err(ConfigError::new(option, path.display(), "nothing, since this build has no feature `rustls`"))
-            }
-        }
     }
 }
 

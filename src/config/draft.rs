@@ -72,6 +72,12 @@ pub struct Draft {
     pub tls_cert_file: Option<PathBuf>,
     /// `advanced.tls.key-file`: none.
     pub tls_key_file: Option<PathBuf>,
+    /// `advanced.tls.native-roots`: false.
+    pub tls_native_roots: bool,
+    /// `advanced.tls.dangerous-trust-all`: false.
+    pub tls_trust_all: bool,
+    /// `advanced.tls.reload-interval`: 10 s; zero never reads the files again.
+    pub tls_reload_interval: Duration,
     /// `advanced.tls.accepted-names`: the endpoint's own.
     pub tls_names: Vec<String>,
     /// How to log in: not at all.
@@ -131,6 +137,9 @@ impl Default for Draft {
             tls_ca_file: None,
             tls_cert_file: None,
             tls_key_file: None,
+            tls_native_roots: false,
+            tls_trust_all: false,
+            tls_reload_interval: Duration::from_secs(10),
             tls_names: Vec::new(),
             authenticator: None,
             expected_cluster: None,

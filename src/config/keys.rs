@@ -52,6 +52,9 @@ pub const KEYS: &[&str] = &[
     "advanced.tls.ca-file",
     "advanced.tls.cert-file",
     "advanced.tls.key-file",
+    "advanced.tls.native-roots",
+    "advanced.tls.dangerous-trust-all",
+    "advanced.tls.reload-interval",
     "advanced.tls.accepted-names",
     "advanced.resolve-contact-points",
 ];
@@ -98,6 +101,9 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.tls.ca-file" => draft.tls_ca_file = Some(value.into()),
         "advanced.tls.cert-file" => draft.tls_cert_file = Some(value.into()),
         "advanced.tls.key-file" => draft.tls_key_file = Some(value.into()),
+        "advanced.tls.native-roots" => draft.tls_native_roots = boolean(key, value)?,
+        "advanced.tls.dangerous-trust-all" => draft.tls_trust_all = boolean(key, value)?,
+        "advanced.tls.reload-interval" => draft.tls_reload_interval = duration(key, value)?,
         "advanced.tls.accepted-names" => draft.tls_names = list(),
         "advanced.resolve-contact-points" => {
             boolean(key, value)?;

@@ -12,9 +12,12 @@ impl ServerIdentity for Open {
         let mut identity = TlsIdentity::dialled();
         identity.sni.clone_from(&name);
         identity.accept = settings.accepted(name);
+        // Nodes may share a name, and a proxy: what was agreed on with one of them is offered to no other.
+        let scope = self.expected_host().map_or_else(|| self.to_string(), |host_id| host_id.to_string());
+        identity.session_scope = Some(scope.into());
         #[cfg(feature = "rustls")]
         {
-            identity.config = Some(settings.config.clone());
+            identity.config = Some(settings.current());
         }
         Some(identity)
     }

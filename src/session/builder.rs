@@ -4,7 +4,7 @@ mod limits;
 mod parts;
 mod pool;
 
-use std::{net::SocketAddr, path::PathBuf, sync::Arc};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use messina_layers::BoxConnect;
 
@@ -104,6 +104,26 @@ impl SessionBuilder {
     /// Shows a certificate: PEM files of its chain and its key.
     pub fn tls_client_files(mut self, cert: impl Into<PathBuf>, key: impl Into<PathBuf>) -> Self {
         (self.draft.tls_cert_file, self.draft.tls_key_file) = (Some(cert.into()), Some(key.into()));
+        self
+    }
+
+    /// Encrypts every connection and trusts the roots of the operating system, beside a CA file if one is given.
+    /// Needs the feature `native-roots`.
+    pub fn tls_native_roots(mut self) -> Self {
+        self.draft.tls_native_roots = true;
+        self
+    }
+
+    /// Encrypts every connection and trusts **whoever answers**: no certificate is verified. Says so in the log.
+    pub fn tls_dangerous_trust_all(mut self) -> Self {
+        self.draft.tls_trust_all = true;
+        self
+    }
+
+    /// Looks at the TLS files when so long has passed since the last look, at the next connect; 10 s by default, zero
+    /// never. Changed files serve new connections; files that cannot be used leave the earlier ones in force.
+    pub fn tls_reload_interval(mut self, interval: Duration) -> Self {
+        self.draft.tls_reload_interval = interval;
         self
     }
 

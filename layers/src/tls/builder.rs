@@ -1,6 +1,6 @@
 //! Collects whom to trust and what to show.
 
-use std::sync::Arc;
+use std::sync::{Arc, Once};
 
 use tokio_rustls::rustls::{
     self, ClientConfig, RootCertStore,
@@ -23,12 +23,13 @@ use crate::error::BoxError;
 pub struct TlsConfigBuilder {
     roots: RootCertStore,
     client: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
-    trust_all: bool,
+    // Set to trust everyone; the warning is said once, however many settings are made of clones.
+    trust_all: Option<Arc<Once>>,
 }
 
 impl TlsConfigBuilder {
     pub(super) fn new() -> Self {
-        Self { roots: RootCertStore::empty(), client: None, trust_all: false }
+        Self { roots: RootCertStore::empty(), client: None, trust_all: None }
     }
 
     /// Trusts these roots too.
@@ -84,7 +85,7 @@ impl TlsConfigBuilder {
     ///
     /// For trials with a server whose certificate cannot be had. [`build`](Self::build) warns in the log.
     pub fn dangerous_trust_all(mut self) -> Self {
-        self.trust_all = true;
+        self.trust_all = Some(Arc::new(Once::new()));
         self
     }
 
@@ -96,11 +97,13 @@ impl TlsConfigBuilder {
         let provider = CryptoProvider::get_default()
             .cloned()
             .unwrap_or_else(|| Arc::new(rustls::crypto::ring::default_provider()));
-        let verifier: Arc<dyn ServerCertVerifier> = if self.trust_all {
-            tracing::warn!(
-                "TLS trusts every certificate: whoever is on the way can read and change everything \
-                 (`dangerous_trust_all`)"
-            );
+        let verifier: Arc<dyn ServerCertVerifier> = if let Some(warned) = self.trust_all {
+            warned.call_once(|| {
+                tracing::warn!(
+                    "TLS trusts every certificate: whoever is on the way can read and change everything \
+                     (`dangerous_trust_all`)"
+                );
+            });
             Arc::new(TrustAll::new(provider.signature_verification_algorithms))
         } else {
             WebPkiServerVerifier::builder_with_provider(Arc::new(self.roots), Arc::clone(&provider))
@@ -122,13 +125,20 @@ impl TlsConfigBuilder {
     }
 }
 
+impl Clone for TlsConfigBuilder {
+    fn clone(&self) -> Self {
+        let client = self.client.as_ref().map(|(chain, key)| (chain.clone(), key.clone_key()));
+        Self { roots: self.roots.clone(), client, trust_all: self.trust_all.clone() }
+    }
+}
+
 impl std::fmt::Debug for TlsConfigBuilder {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         // Never the key.
         f.debug_struct("TlsConfigBuilder")
             .field("roots", &self.roots.len())
             .field("client", &self.client.is_some())
-            .field("trust_all", &self.trust_all)
+            .field("trust_all", &self.trust_all.is_some())
             .finish()
     }
 }

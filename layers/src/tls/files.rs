@@ -10,7 +10,7 @@ use std::{
 
 use tokio::{task::spawn_blocking, time::Instant};
 
-use super::{TlsConfig, TlsConfigError};
+use super::{TlsConfig, TlsConfigBuilder, TlsConfigError};
 use crate::error::{BoxError, chain};
 
 /// Settings from PEM files that follow the files: certificates rotate without a restart.
@@ -42,28 +42,30 @@ struct Read {
 
 #[derive(Clone)]
 struct Paths {
-    ca: PathBuf,
+    base: TlsConfigBuilder,
+    ca: Option<PathBuf>,
     client: Option<(PathBuf, PathBuf)>,
 }
 
 #[derive(PartialEq, Eq)]
 struct Contents {
-    ca: Vec<u8>,
+    ca: Option<Vec<u8>>,
     client: Option<(Vec<u8>, Vec<u8>)>,
 }
 
 impl TlsFiles {
-    /// Reads the files: roots, and a certificate chain with its key where one is to be shown. They are looked at
-    /// again after `interval`; zero means never.
+    /// Adds to `base` what the files hold: roots, and a certificate chain with its key where one is to be shown. They
+    /// are looked at again after `interval`; zero means never.
     ///
     /// # Errors
     /// If a file cannot be read or used; the error names it.
     pub fn load(
-        ca: impl Into<PathBuf>,
+        base: TlsConfigBuilder,
+        ca: Option<PathBuf>,
         client: Option<(PathBuf, PathBuf)>,
         interval: Duration,
     ) -> Result<Self, TlsFileError> {
-        let paths = Paths { ca: ca.into(), client };
+        let paths = Paths { base, ca, client };
         let contents = paths.read()?;
         let config = paths.config(&contents)?;
         let now = Mutex::new(Now { config, looked: Instant::now() });
@@ -119,7 +121,8 @@ impl TlsFiles {
         match used {
             Ok(config) => {
                 self.now().config = config;
-                tracing::info!(ca = %self.shared.paths.ca.display(), "TLS files changed; new connections use them");
+                let first = self.shared.paths.first().display();
+                tracing::info!(file = %first, "TLS files changed; new connections use them");
             }
             Err(error) => {
                 let why = chain(&error);
@@ -138,7 +141,7 @@ impl Paths {
         let read = |input, path: &Path| {
             fs::read(path).map_err(|error| TlsFileError { input, path: path.to_owned(), source: error.into() })
         };
-        let ca = read("CA file", &self.ca)?;
+        let ca = self.ca.as_deref().map(|ca| read("CA file", ca)).transpose()?;
         let client = match &self.client {
             None => None,
             Some((chain, key)) => Some((read("certificate file", chain)?, read("key file", key)?)),
@@ -147,21 +150,35 @@ impl Paths {
     }
 
     fn config(&self, contents: &Contents) -> Result<TlsConfig, TlsFileError> {
-        let client = contents.client.as_ref().map(|(chain, key)| (chain.as_slice(), key.as_slice()));
-        TlsConfig::from_pem(&contents.ca, client).map_err(|error: TlsConfigError| {
+        let built = || {
+            let mut builder = self.base.clone();
+            if let Some(ca) = &contents.ca {
+                builder = builder.ca_pem(ca)?;
+            }
+            if let Some((chain, key)) = &contents.client {
+                builder = builder.client_pem(chain, key)?;
+            }
+            builder.build()
+        };
+        built().map_err(|error: TlsConfigError| {
             let path = match (error.input(), &self.client) {
-                ("certificate file", Some((chain, _))) => chain,
-                ("key file", Some((_, key))) => key,
-                _ => &self.ca,
+                ("certificate file", Some((chain, _))) => chain.as_path(),
+                ("key file", Some((_, key))) => key.as_path(),
+                _ => self.first(),
             };
-            TlsFileError { input: error.input(), path: path.clone(), source: error.into() }
+            TlsFileError { input: error.input(), path: path.to_owned(), source: error.into() }
         })
+    }
+
+    fn first(&self) -> &Path {
+        let chain = self.client.as_ref().map(|(chain, _)| chain.as_path());
+        self.ca.as_deref().or(chain).unwrap_or(Path::new(""))
     }
 }
 
 impl fmt::Debug for TlsFiles {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Paths { ca, client } = &self.shared.paths;
+        let Paths { ca, client, .. } = &self.shared.paths;
         f.debug_struct("TlsFiles").field("ca", ca).field("client", client).finish_non_exhaustive()
     }
 }

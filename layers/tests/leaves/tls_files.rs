@@ -1,9 +1,14 @@
 //! Settings that follow their files.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
 
 use messina_layers::{
-    TlsFiles,
+    TlsConfig, TlsFileError, TlsFiles,
     rustls::{self, ClientConnection, ServerConfig, ServerConnection, pki_types::ServerName},
 };
 
@@ -37,15 +42,19 @@ impl Drop for Dir {
     }
 }
 
+fn load(ca: &Path, client: Option<(PathBuf, PathBuf)>, interval: Duration) -> Result<TlsFiles, TlsFileError> {
+    TlsFiles::load(TlsConfig::builder(), Some(ca.to_owned()), client, interval)
+}
+
 fn key_pem(identity: &Identity) -> String {
     identity.key.serialize_pem()
 }
 
 /// Whether a new connection with the settings in force gets through to this server.
-fn trusts(files: &TlsFiles, server: &std::sync::Arc<ServerConfig>) -> bool {
+fn trusts(files: &TlsFiles, server: &Arc<ServerConfig>) -> bool {
     let config = files.current();
     let mut client = ClientConnection::new(config.client_config(), ServerName::try_from("db.test").unwrap()).unwrap();
-    let mut server = ServerConnection::new(std::sync::Arc::clone(server)).unwrap();
+    let mut server = ServerConnection::new(Arc::clone(server)).unwrap();
     for _ in 0..10 {
         let mut bytes = Vec::new();
         while client.wants_write() {
@@ -81,7 +90,7 @@ async fn new_files_are_used_after_the_interval() {
     let old = server(&before.issue(&["db.test"]), rustls::ALL_VERSIONS, None);
     let new = server(&after.issue(&["db.test"]), rustls::ALL_VERSIONS, None);
     let ca = dir.write("ca.pem", &before.pem());
-    let files = TlsFiles::load(&ca, None, INTERVAL).unwrap();
+    let files = load(&ca, None, INTERVAL).unwrap();
     let log = Log::default();
     let _guard = log.install();
     files.refresh().await;
@@ -115,7 +124,7 @@ async fn bad_files_keep_the_old_settings() {
     let ca = dir.write("ca.pem", &authority.pem());
     let chain = dir.write("cert.pem", &first.chain_pem);
     let key = dir.write("key.pem", &key_pem(&first));
-    let files = TlsFiles::load(&ca, Some((chain.clone(), key.clone())), INTERVAL).unwrap();
+    let files = load(&ca, Some((chain.clone(), key.clone())), INTERVAL).unwrap();
     let log = Log::default();
     let _guard = log.install();
     let shown = |files: &TlsFiles| trusts(files, &demanding);
@@ -154,16 +163,16 @@ async fn limits_and_errors() {
     let (before, after) = (Authority::new(), Authority::new());
     let old = server(&before.issue(&["db.test"]), rustls::ALL_VERSIONS, None);
     let ca = dir.write("ca.pem", &before.pem());
-    let files = TlsFiles::load(&ca, None, Duration::ZERO).unwrap();
+    let files = load(&ca, None, Duration::ZERO).unwrap();
     dir.write("ca.pem", &after.pem());
     tokio::time::advance(INTERVAL * 100).await;
     files.refresh().await;
     assert!(trusts(&files, &old));
 
-    let missing = TlsFiles::load(dir.0.join("none.pem"), None, INTERVAL).unwrap_err();
+    let missing = load(&dir.0.join("none.pem"), None, INTERVAL).unwrap_err();
     assert_eq!((missing.input(), missing.path()), ("CA file", dir.0.join("none.pem").as_path()));
     let empty = dir.write("empty.pem", "");
-    let error = TlsFiles::load(&ca, Some((empty.clone(), empty.clone())), INTERVAL).unwrap_err();
+    let error = load(&ca, Some((empty.clone(), empty.clone())), INTERVAL).unwrap_err();
     assert_eq!((error.input(), error.path()), ("certificate file", empty.as_path()));
     assert!(!format!("{files:?}{error:?}").contains("-----"), "no contents are printed");
 }
