@@ -8,10 +8,10 @@ use super::Open;
 impl ServerIdentity for Open {
     fn tls(&self) -> Option<TlsIdentity> {
         let settings = self.config().tls.as_ref()?;
-        let name = self.endpoint().target().tls_name();
+        let endpoint = self.endpoint().target();
         let mut identity = TlsIdentity::dialled();
-        identity.sni.clone_from(&name);
-        identity.accept = settings.accepted(name);
+        identity.sni = endpoint.server_name();
+        identity.accept = settings.accepted(endpoint.tls_name());
         // Nodes may share a name, and a proxy: what was agreed on with one of them is offered to no other.
         let scope = self.expected_host().map_or_else(|| self.to_string(), |host_id| host_id.to_string());
         identity.session_scope = Some(scope.into());
