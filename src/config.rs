@@ -7,6 +7,7 @@ mod auth;
 mod check;
 mod draft;
 mod keys;
+mod reach;
 mod live;
 mod pool;
 mod tls;
@@ -22,6 +23,7 @@ pub use self::{
     draft::Draft,
     keys::KEYS,
     pool::{IdentifiedFallback, PoolOptions},
+    reach::{CLIENT_ROUTES_TABLE, ClientRoutes, Reach},
     tls::TlsSettings,
 };
 use crate::{
@@ -65,6 +67,8 @@ pub struct Config {
     pub heartbeat_interval: Duration,
     /// Limits the answer to a heartbeat.
     pub heartbeat_timeout: Duration,
+    /// How nodes are reached.
+    pub reach: Reach,
     /// TLS, where wanted.
     pub tls: Option<TlsSettings>,
     /// How to log in, where wanted.

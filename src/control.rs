@@ -3,9 +3,12 @@
 mod first;
 mod follower;
 mod keeping;
+mod reach;
+mod routes;
 
 pub(crate) use self::{
     first::First,
     follower::{Follower, Hint, Known, View, Way},
     keeping::{Control, Shared},
+    reach::monitor,
 };

@@ -112,6 +112,13 @@ impl Endpoint {
             Self::Direct(_) | Self::Sni(_) | Self::Custom(_) => Ok(()),
         }
     }
+
+    /// Undoes [`settle`](Self::settle).
+    pub(crate) fn unsettle(&mut self) {
+        if let Self::ClientRoute(route) = self {
+            route.unsettle();
+        }
+    }
 }
 
 impl Dial for Endpoint {

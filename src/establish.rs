@@ -14,6 +14,7 @@ mod negotiate;
 mod notes;
 mod open;
 mod opener;
+mod prepare;
 mod register;
 mod round;
 mod seams;
@@ -23,11 +24,11 @@ use messina_layers::{
     AttemptLayer, BoxConnect, Candidate, HandshakeLayer, TlsLayer, Transport, connect_stack_with, error::BoxError,
 };
 use tokio::io::{AsyncRead, AsyncWrite};
-use tower::{Service, ServiceBuilder, util::BoxCloneSyncService};
+use tower::{Layer, Service, ServiceBuilder, util::BoxCloneSyncService};
 
 use self::{
     accept::AcceptLayer, handshake::CqlHandshake, identify::IdentifyLayer, limited::Limited,
-    negotiate::negotiate_layer, notes::LapLayer, register::RegisterLayer, round::RememberLayer,
+    negotiate::negotiate_layer, notes::LapLayer, prepare::PrepareLayer, register::RegisterLayer, round::RememberLayer,
 };
 pub use self::{
     accept::Accepted,
@@ -51,7 +52,9 @@ use crate::{config::Config, error::stage};
 pub fn connect(config: &Config, seams: Seams) -> BoxConnect<Open, Accepted> {
     let attempt = attempts(config, &seams);
     let Seams { resolver, connect, .. } = seams;
-    let stack = BoxConnect::new(connect_stack_with(attempt, resolver, config.connect, RememberLayer));
+    let stack = connect_stack_with(attempt, resolver, config.connect, RememberLayer);
+    // Above the lookup: a route has to be known before its name can be resolved.
+    let stack = BoxConnect::new(PrepareLayer.layer(stack));
     // The user's connect seam stands outside everything: once per connect, whatever the number of addresses.
     match connect {
         Some(layer) => seams::guarded(layer(stack)),

@@ -136,6 +136,11 @@ impl<T> Pinned<T> {
         &self.target
     }
 
+    /// The target, to be changed; the pin stays.
+    pub fn target_mut(&mut self) -> &mut T {
+        &mut self.target
+    }
+
     /// The address it is held to.
     pub fn pin(&self) -> Option<HostAddr> {
         self.addr

@@ -29,13 +29,13 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tower_layer::Layer;
 use tower_service::Service;
 
+pub use self::stream::MaybeTls;
 #[cfg(feature = "rustls")]
 pub use self::{
     builder::TlsConfigBuilder,
     config::{TlsConfig, TlsConfigError},
     files::{TlsFileError, TlsFiles},
 };
-pub use self::stream::MaybeTls;
 use crate::{
     candidate::Candidate,
     error::{AttemptError, BoxError, Scope, Stage},

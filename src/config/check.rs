@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, TcpConnector};
 
-use super::{Config, Draft};
+use super::{Config, Draft, Reach};
 use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
@@ -22,7 +22,9 @@ impl Draft {
     /// # Errors
     /// The first value that is not allowed: its option, the value, and what is allowed.
     pub fn check(self) -> Result<Config, ConfigError> {
-        let contact_points = self.parsed_contact_points()?;
+        let tls = self.checked_tls()?;
+        let reach = self.checked_reach(tls.is_some())?;
+        let contact_points = self.parsed_contact_points(&reach)?;
         positive("advanced.connection.max-candidate-addresses", self.max_candidate_addresses)?;
         for (option, limit) in [
             ("advanced.connection.resolve-timeout", self.resolve_timeout),
@@ -60,7 +62,6 @@ impl Draft {
         }
         let keyspace = self.keyspace.clone().map(checked_keyspace).transpose()?;
         let metrics = self.checked_naming()?;
-        let tls = self.checked_tls()?;
         let mut connect = ConnectOptions::default();
         connect.order = self.candidate_order;
         connect.cap = self.max_candidate_addresses;
@@ -82,6 +83,7 @@ impl Draft {
             init_timeout: self.init_timeout,
             heartbeat_interval: self.heartbeat_interval,
             heartbeat_timeout: self.heartbeat_timeout.unwrap_or(self.init_timeout),
+            reach,
             tls,
             authenticator: self.authenticator,
             protocol_version: self.protocol_version,
@@ -103,7 +105,7 @@ impl Draft {
         })
     }
 
-    fn parsed_contact_points(&self) -> Result<Vec<ContactPoint>, ConfigError> {
+    fn parsed_contact_points(&self, reach: &Reach) -> Result<Vec<ContactPoint>, ConfigError> {
         let mut all: Vec<ContactPoint> = Vec::new();
         for text in &self.contact_points {
             let parsed = ContactPoint::parse(text).map_err(|error| {
@@ -112,6 +114,7 @@ impl Draft {
             all.push(parsed);
         }
         all.extend(self.endpoints.iter().cloned());
+        all.extend(self.implied_contact_points(reach));
         for contact_point in &all {
             if messina_layers::Dial::address(contact_point.endpoint()).port() == 0 {
                 return Err(ConfigError::new(CONTACT_POINTS, contact_point, "a port from 1 to 65535"));

@@ -5,10 +5,10 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use super::{Authenticator, HostIdCheck, PoolOptions, TlsSettings, keys};
+use super::{Authenticator, CLIENT_ROUTES_TABLE, HostIdCheck, PoolOptions, TlsSettings, keys};
 use crate::{
     connection::Compression,
-    endpoint::ContactPoint,
+    endpoint::{AddressTranslator, ContactPoint, RouteConnection, SniProxy},
     error::ConfigError,
     policy::{DefaultRetry, RetryPolicy, SpeculativePolicy},
     protocol::ProtocolVersion,
@@ -82,6 +82,22 @@ pub struct Draft {
     pub tls_names: Vec<String>,
     /// How to log in: not at all.
     pub authenticator: Option<Arc<dyn Authenticator>>,
+    /// Says where nodes are dialled, in place of the addresses that they advertise: nothing does.
+    pub address_translator: Option<Arc<dyn AddressTranslator>>,
+    /// SNI proxies that are values already.
+    pub sni_proxies: Vec<SniProxy>,
+    /// `advanced.sni.proxy`: none.
+    pub sni_proxy: Option<String>,
+    /// `advanced.sni.node-domain`: none.
+    pub sni_node_domain: Option<String>,
+    /// `advanced.sni.verified-name`: the server name that is sent.
+    pub sni_verified_name: Option<String>,
+    /// `advanced.client-routes.connections`: none.
+    pub client_routes: Vec<RouteConnection>,
+    /// `advanced.client-routes.table-name`: `system.client_routes`.
+    pub client_routes_table: String,
+    /// `advanced.client-routes.proxy-only`: false.
+    pub client_routes_proxy_only: bool,
     /// `advanced.control-connection.expected-cluster`: whichever answers first.
     pub expected_cluster: Option<String>,
     /// `basic.session-name`: none; a label of every metric where it is set.
@@ -142,6 +158,14 @@ impl Default for Draft {
             tls_reload_interval: Duration::from_secs(10),
             tls_names: Vec::new(),
             authenticator: None,
+            address_translator: None,
+            sni_proxies: Vec::new(),
+            sni_proxy: None,
+            sni_node_domain: None,
+            sni_verified_name: None,
+            client_routes: Vec::new(),
+            client_routes_table: CLIENT_ROUTES_TABLE.to_owned(),
+            client_routes_proxy_only: false,
             expected_cluster: None,
             session_name: None,
             keyspace: None,

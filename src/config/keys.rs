@@ -6,7 +6,7 @@ use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::{Draft, HostIdCheck};
-use crate::{connection::Compression, error::ConfigError, protocol::ProtocolVersion};
+use crate::{connection::Compression, endpoint::RouteConnection, error::ConfigError, protocol::ProtocolVersion};
 
 /// Every option that [`Draft::set`] knows.
 pub const KEYS: &[&str] = &[
@@ -49,6 +49,12 @@ pub const KEYS: &[&str] = &[
     "advanced.protocol.version",
     "advanced.protocol.compression",
     "advanced.metrics.prefix",
+    "advanced.sni.proxy",
+    "advanced.sni.node-domain",
+    "advanced.sni.verified-name",
+    "advanced.client-routes.connections",
+    "advanced.client-routes.table-name",
+    "advanced.client-routes.proxy-only",
     "advanced.tls.ca-file",
     "advanced.tls.cert-file",
     "advanced.tls.key-file",
@@ -98,6 +104,12 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.socket.keep-alive" => draft.keepalive = Some(duration(key, value)?),
         "advanced.protocol.version" => draft.protocol_version = Some(version(key, value)?),
         "advanced.protocol.compression" => draft.compression = compression(key, value)?,
+        "advanced.sni.proxy" => draft.sni_proxy = Some(value.to_owned()),
+        "advanced.sni.node-domain" => draft.sni_node_domain = Some(value.to_owned()),
+        "advanced.sni.verified-name" => draft.sni_verified_name = Some(value.to_owned()),
+        "advanced.client-routes.connections" => draft.client_routes = route_connections(key, value)?,
+        "advanced.client-routes.table-name" => draft.client_routes_table = value.to_owned(),
+        "advanced.client-routes.proxy-only" => draft.client_routes_proxy_only = boolean(key, value)?,
         "advanced.tls.ca-file" => draft.tls_ca_file = Some(value.into()),
         "advanced.tls.cert-file" => draft.tls_cert_file = Some(value.into()),
         "advanced.tls.key-file" => draft.tls_key_file = Some(value.into()),
@@ -173,6 +185,19 @@ pub(super) fn duration(key: &str, value: &str) -> Result<Duration, ConfigError> 
         "min" => Ok(Duration::from_secs(amount.checked_mul(60).ok_or_else(fail)?)),
         _ => Err(fail()),
     }
+}
+
+/// `id` or `id=host`, several with commas between.
+fn route_connections(key: &str, value: &str) -> Result<Vec<RouteConnection>, ConfigError> {
+    let items = value.split(',').map(str::trim).filter(|item| !item.is_empty());
+    items
+        .map(|item| match item.split_once('=') {
+            None => Ok(RouteConnection::new(item)),
+            Some((id, host)) => RouteConnection::via(id.trim(), host.trim()).map_err(|error| {
+                ConfigError::new(key, value, format!("`id` or `id=host`, a host without a port ({error})"))
+            }),
+        })
+        .collect()
 }
 
 fn order(key: &str, value: &str) -> Result<Order, ConfigError> {

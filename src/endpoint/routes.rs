@@ -157,6 +157,10 @@ impl RouteEndpoint {
         self.settled = Some(route);
         if found { Ok(()) } else { Err(NoRoute { host_id: self.host_id }.into()) }
     }
+
+    pub(super) fn unsettle(&mut self) {
+        self.settled = None;
+    }
 }
 
 /// Under `.invalid`, which no server answers for; a connect that would dial it is ended before.
@@ -188,9 +192,9 @@ impl fmt::Display for RouteEndpoint {
     }
 }
 
-/// No route leads to the node, and it must not be dialled at its own address.
+/// No route leads to the node, and it has no address of its own that may be dialled.
 #[derive(Clone, Debug, thiserror::Error)]
-#[error("no client route leads to host {host_id}, and only routes may be dialled (`advanced.client-routes.proxy-only`)")]
+#[error("no client route leads to host {host_id}, and its own address is unknown, or not to be dialled (proxy-only)")]
 pub struct NoRoute {
     /// The node.
     pub host_id: Uuid,

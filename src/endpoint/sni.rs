@@ -137,6 +137,12 @@ impl SniProxy {
         self
     }
 
+    /// Where it is.
+    #[must_use]
+    pub fn proxy(&self) -> &Address {
+        &self.proxy
+    }
+
     /// The data centre whose nodes it serves; `None` is all.
     #[must_use]
     pub fn datacenter(&self) -> Option<&str> {

@@ -2,7 +2,7 @@
 
 use std::{fmt, sync::Arc};
 
-use messina_layers::{Address, Dial, HostAddr, LocalBind, LocalPorts, Pinnable, Pinned};
+use messina_layers::{Address, Dial, HostAddr, LocalBind, LocalPorts, Pinnable, Pinned, error::BoxError};
 use uuid::Uuid;
 
 use super::{Notes, Round};
@@ -123,6 +123,19 @@ impl Open {
     #[must_use]
     pub fn is_control(&self) -> bool {
         self.events.is_some()
+    }
+
+    /// What the endpoint leads to now holds for this connect, and for no other; an error if that is nowhere.
+    pub(super) fn settle(&mut self) -> Result<(), BoxError> {
+        if !self.endpoint.target().keeps_pin() {
+            self.endpoint.unpin();
+        }
+        self.endpoint.target_mut().settle()
+    }
+
+    /// The next connect looks again where the endpoint leads.
+    pub(super) fn unsettle(&mut self) {
+        self.endpoint.target_mut().unsettle();
     }
 
     pub(super) fn config(&self) -> &Arc<Config> {

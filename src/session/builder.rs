@@ -3,6 +3,7 @@
 mod limits;
 mod parts;
 mod pool;
+mod reach;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
@@ -12,14 +13,14 @@ use super::Session;
 use crate::{
     config::{Authenticator, Config, Draft, LiveConfig, PlainText, TlsSettings},
     connection::Compression,
-    control::{Control, First, Shared},
+    control::{self, Control, First, Shared},
     endpoint::ContactPoint,
     error::{ConfigError, Error},
     establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
     metrics::SessionMetrics,
     pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
-    topology::{EventBus, SystemTables, Topology, TopologyMonitor},
+    topology::{EventBus, Topology, TopologyMonitor},
 };
 
 /// Collects settings; [`build`](Self::build) checks them and connects.
@@ -196,7 +197,10 @@ impl SessionBuilder {
         let config = self.draft.check()?;
         let mut seams = Seams::new(self.resolver.unwrap_or_else(default_resolver));
         seams.leaf = self.leaf;
-        let monitor = self.monitor.unwrap_or_else(|| Arc::new(SystemTables::new()));
+        let monitor = match self.monitor {
+            Some(monitor) => monitor,
+            None => control::monitor(&config),
+        };
         // An identity service of the application's own comes before that of the monitor.
         seams.identity = self.identity.unwrap_or_else(|| monitor.identity());
         (seams.connect, seams.candidate) = (self.connect, self.candidate);

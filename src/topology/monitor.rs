@@ -1,6 +1,6 @@
 //! Who tells the nodes of a cluster, and how each is dialled.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use messina_layers::error::BoxError;
 use tower::util::BoxCloneSyncService;
@@ -129,6 +129,13 @@ pub trait TopologyMonitor: fmt::Debug + Send + Sync {
     fn on_event(&self, event: &Event) -> Reaction {
         let _ = event;
         Reaction::Refresh
+    }
+
+    /// After how long the nodes are to be read again though no event came, on a connection that is registered for these
+    /// types; never by default. For servers that do not know an event of the monitor's own.
+    fn reread_after(&self, registered: &[&'static str]) -> Option<Duration> {
+        let _ = registered;
+        None
     }
 
     /// Whether every node's endpoint leads to the node wherever it moves, so that the contact points need not be

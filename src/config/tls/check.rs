@@ -14,9 +14,10 @@ const TRUST_ALL: &str = "advanced.tls.dangerous-trust-all";
 
 impl Draft {
     pub(in crate::config) fn checked_tls(&self) -> Result<Option<TlsSettings>, ConfigError> {
-        let names = self.tls_names.iter().map(|text| {
-            Name::new(text).map_err(|error| ConfigError::new(NAMES, text, format!("DNS names ({error})")))
-        });
+        let names = self
+            .tls_names
+            .iter()
+            .map(|text| Name::new(text).map_err(|error| ConfigError::new(NAMES, text, format!("DNS names ({error})"))));
         let names = names.collect::<Result<Vec<_>, _>>()?;
         let settings = match (&self.tls, self.tls_option()) {
             (Some(_), Some((option, value))) => {

@@ -99,8 +99,12 @@ impl Routes {
             }
         }
         let routes = self.chosen_from(&there, ours);
-        let mut changed: Vec<Uuid> =
-            self.hosts.keys().chain(routes.hosts.keys().filter(|host| !self.hosts.contains_key(host))).copied().collect();
+        let mut changed: Vec<Uuid> = self
+            .hosts
+            .keys()
+            .chain(routes.hosts.keys().filter(|host| !self.hosts.contains_key(host)))
+            .copied()
+            .collect();
         changed.retain(|host| self.route(*host) != routes.route(*host));
         changed.sort_unstable();
         Merged { routes, changed, unusable }
