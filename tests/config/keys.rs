@@ -80,9 +80,22 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ("advanced.protocol.version", own(&["3", "v4", "V5"]), vec!["", "2", "6", "vv", "four", "VvV4", "vv4"]),
         ("advanced.protocol.compression", own(&["lz4", "snappy", "none"]), vec!["", "zstd", "LZ4"]),
         ("advanced.metrics.prefix", own(&["shop", "Shop_2"]), vec!["", "my shop", "2shop", "shop.web", "_"]),
+        ("advanced.sni.proxy", own(&["proxy.test", "10.0.0.1:9142"]), vec!["", "a b", "proxy.test:0"]),
+        ("advanced.sni.node-domain", own(&["cluster.test"]), vec!["", "10.0.0.1", "a b"]),
+        ("advanced.sni.verified-name", own(&["proxy.test"]), vec!["", "10.0.0.1", "a b"]),
+        (
+            "advanced.client-routes.connections",
+            own(&["vpc-1", "vpc-1=proxy.test, vpc-2 , vpc-3 = 10.0.0.1"]),
+            vec!["a=proxy.test:9042", "a=", "a, b, a", "=proxy.test"],
+        ),
+        ("advanced.client-routes.table-name", own(&["ks.routes"]), vec!["", "routes", "a.b.c", "ks.routes;"]),
+        ("advanced.client-routes.proxy-only", own(&["true", "false"]), booleans.clone()),
         ("advanced.tls.ca-file", own(&[ca]), vec!["", "/no/such/file.pem"]),
         ("advanced.tls.cert-file", own(&[cert]), vec!["", "/no/such/file.pem"]),
         ("advanced.tls.key-file", own(&[key]), vec!["", "/no/such/file.pem"]),
+        ("advanced.tls.native-roots", own(&["false"]), booleans.clone()),
+        ("advanced.tls.dangerous-trust-all", own(&["true", "false"]), booleans.clone()),
+        ("advanced.tls.reload-interval", own(&["10 s", "0 s"]), durations.to_vec()),
         (
             "advanced.tls.accepted-names",
             own(&["a.test", "a.test, b.test"]),
@@ -107,8 +120,20 @@ async fn every_key() {
         for (other, path) in
             [("advanced.tls.ca-file", &ca), ("advanced.tls.cert-file", &cert), ("advanced.tls.key-file", &key)]
         {
-            if option.starts_with("advanced.tls") && option != other {
+            let alone = option == "advanced.tls.dangerous-trust-all";
+            let secure = option.starts_with("advanced.tls") || option.starts_with("advanced.sni");
+            if secure && option != other && !alone {
                 builder = builder.set(other, path);
+            }
+        }
+        for (other, value) in [
+            ("advanced.sni.proxy", "proxy.test"),
+            ("advanced.sni.node-domain", "cluster.test"),
+            ("advanced.client-routes.connections", "vpc-1"),
+        ] {
+            let section = other.rsplit_once('.').unwrap().0;
+            if option.starts_with(section) && option != other {
+                builder = builder.set(other, value);
             }
         }
         builder
