@@ -18,7 +18,8 @@ impl Session {
     ///
     /// Text without values is sent as it is. Text with values is prepared, once for the session, and kept among the 1000
     /// statements used last. Values are tuples `(7, "Ada")`, structs with `#[derive(SerializeRow)]`, maps by name, or
-    /// `()`.
+    /// `()`; a single value is the tuple `(7,)`. "`SerializeRow` is not implemented for `i32`" means that its comma is
+    /// missing.
     ///
     /// A request whose outcome is known to be harmless is tried on another node, or once more on the same, if it fails;
     /// one whose outcome is unknown only if it is [idempotent](Statement::with_idempotence). If every connection is

@@ -46,7 +46,7 @@ struct Shared {
     building: Mutex<()>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 enum Source {
     System,
     Server(SocketAddr),
@@ -152,11 +152,12 @@ impl Shared {
     }
 
     async fn lookup(&self, name: Name) -> Result<Vec<Resolved>, HickoryError> {
-        let resolver = self.resolver().map_err(|source| HickoryError { name: name.clone(), source })?;
+        let asked = self.source;
+        let resolver = self.resolver().map_err(|source| HickoryError { name: name.clone(), asked, source })?;
         match resolver.lookup_ip(name.as_str()).await {
             Ok(answer) => Ok(answer.iter().map(Resolved::from).collect()),
             Err(source) if source.is_no_records_found() && !source.is_nx_domain() => Ok(Vec::new()),
-            Err(source) => Err(HickoryError { name, source }),
+            Err(source) => Err(HickoryError { name, asked, source }),
         }
     }
 }
@@ -211,12 +212,13 @@ impl fmt::Debug for HickoryFuture {
 #[derive(Clone, Debug)]
 pub struct HickoryError {
     name: Name,
+    asked: Source,
     source: NetError,
 }
 
 impl fmt::Display for HickoryError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { name, source } = self;
+        let Self { name, asked, source } = self;
         match source {
             _ if source.is_nx_domain() => write!(f, "DNS knows no name {name} (NXDOMAIN)")?,
             NetError::Timeout => write!(f, "DNS gave no answer for {name}: no server answered in time")?,
@@ -233,7 +235,13 @@ impl fmt::Display for HickoryError {
                 None => write!(f, "DNS gave no answer for {name}")?,
             },
         }
-        f.write_str("; hosts file and DNS were asked: for mDNS and other nsswitch sources use `SystemResolver`")
+        match asked {
+            Source::System => f.write_str("; hosts file and DNS were asked:")?,
+            Source::Server(server) => write!(f, "; the DNS server {server} alone was asked:")?,
+            // Which sources it has is known to whoever configured it.
+            Source::Elsewhere => f.write_str(":")?,
+        }
+        f.write_str(" for mDNS and other nsswitch sources use `SystemResolver`")
     }
 }
 
