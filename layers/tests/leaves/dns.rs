@@ -90,7 +90,7 @@ async fn an_unknown_name_is_an_error_that_names_the_alternative() {
     let text = error.to_string();
     assert!(text.starts_with("DNS knows no name gone.test"), "{text}");
     assert!(text.contains("nsswitch") && text.ends_with("use `SystemResolver`"), "{text}");
-    let asked = format!("the DNS server {} alone was asked", server.addr());
+    let asked = format!("the DNS server {} alone was asked", server.addr);
     assert!(text.contains(&asked) && !text.contains("hosts file"), "{text}");
     assert_eq!(messina_layers::error::chain(&*error).to_string(), text, "nothing is said twice");
     assert!(error.downcast_ref::<messina_layers::resolve::HickoryError>().unwrap().net_error().is_nx_domain());
