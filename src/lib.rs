@@ -24,6 +24,9 @@ pub mod probe;
 pub mod alternator;
 #[cfg(feature = "testkit")]
 pub mod testkit;
+// Its code uses the test kit.
+#[cfg(any(doc, all(doctest, feature = "testkit")))]
+pub mod guide;
 
 #[doc(inline)]
 pub use self::{

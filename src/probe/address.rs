@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use messina_layers::{Candidate, error::AttemptError};
+use messina_layers::Candidate;
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -27,8 +27,10 @@ pub(super) async fn probe(run: &Run, endpoint: Endpoint, addr: SocketAddr) -> (P
     let target = Open::new(endpoint, run.config.clone()).with_events(sink, EVENTS).noting(&notes);
     let started = Instant::now();
     let result = run.attempt.clone().oneshot(Candidate::new(target, addr)).await;
-    let elapsed = started.elapsed();
-    let mut probed = ProbedAddress::new(addr, elapsed);
+    if let Err(error) = &result {
+        notes.lap(error.stage());
+    }
+    let mut probed = ProbedAddress::new(addr, started.elapsed());
     let mut answer = None;
     match result {
         Ok(accepted) => {
@@ -39,7 +41,10 @@ pub(super) async fn probe(run: &Run, endpoint: Endpoint, addr: SocketAddr) -> (P
             // Waited for, so that nothing is open when the probe is done.
             accepted.connection.close(CLOSE).await;
         }
-        Err(error) => fail(&mut probed, error, &notes),
+        Err(error) => {
+            probed.stage = error.stage();
+            probed.error = Some(error);
+        }
     }
     let noted = notes.take();
     probed.times = noted.laps;
@@ -53,12 +58,6 @@ pub(super) async fn probe(run: &Run, endpoint: Endpoint, addr: SocketAddr) -> (P
     }
     run.done();
     (probed, answer)
-}
-
-fn fail(probed: &mut ProbedAddress, error: AttemptError, notes: &Notes) {
-    notes.lap(error.stage());
-    probed.stage = error.stage();
-    probed.error = Some(error);
 }
 
 fn fill(probed: &mut ProbedAddress, accepted: &Accepted) {

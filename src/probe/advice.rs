@@ -12,7 +12,10 @@ use crate::{
     config::Config,
     error::stage,
     establish::{LoginRefused, VersionRefused, WrongCluster, WrongHost},
-    protocol::response::{ServerError, server_error::code},
+    protocol::{
+        FrameError,
+        response::{ServerError, server_error::code},
+    },
 };
 
 mod tls;
@@ -131,6 +134,14 @@ fn word(error: &AttemptError, address: &ProbedAddress, point: &ProbedContactPoin
             code::UNAUTHORIZED => Some("the user may not read `system.local`: grant it SELECT there".to_owned()),
             _ => None,
         };
+    }
+    if let Some(FrameError::NotAResponse { first_byte }) = error.find() {
+        return Some(match first_byte {
+            // The content types of an alert and of a handshake.
+            0x15 | 0x16 => "speaks TLS: try `--tls` (in code `tls`), or another port".to_owned(),
+            b'H' => "speaks HTTP, not CQL: check the port; for Alternator there is `--alternator`".to_owned(),
+            _ => "speaks something else than CQL: check the port".to_owned(),
+        });
     }
     match error.stage() {
         stage::TCP => tcp(error, point),

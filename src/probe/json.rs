@@ -1,6 +1,6 @@
 //! A report as serde sees it: every key is always there, `null` where there is nothing to say.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::time::Duration;
 
 use messina_layers::error::chain;
 use serde::{Serialize, Serializer};
@@ -35,8 +35,7 @@ struct AddressKeys<'a> {
     address: String,
     works: bool,
     stage: &'static str,
-    /// A key per step; `total` is the whole attempt.
-    ms: BTreeMap<&'static str, Option<f64>>,
+    ms: Times<'a>,
     protocol: Option<u8>,
     server: Option<&'a str>,
     cluster: Option<&'a str>,
@@ -45,6 +44,20 @@ struct AddressKeys<'a> {
     rack: Option<&'a str>,
     shards: Option<u16>,
     error: Option<String>,
+}
+
+/// A key per step, in their order, and `total` for the whole attempt.
+struct Times<'a>(&'a ProbedAddress);
+
+impl Serialize for Times<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let address = self.0;
+        // The usual steps are always there; those of layers of the application's own where they were taken.
+        let usual = STEPS.iter().map(|step| (step.as_str(), address.time(*step).map(ms)));
+        let others = address.times.iter().filter(|(step, _)| !STEPS.contains(step));
+        let others = others.map(|(step, took)| (step.as_str(), Some(ms(*took))));
+        serializer.collect_map(usual.chain(others).chain([("total", Some(ms(address.elapsed)))]))
+    }
 }
 
 #[derive(Serialize)]
@@ -88,15 +101,11 @@ impl Serialize for ProbedContactPoint {
 
 impl Serialize for ProbedAddress {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // The usual steps are always there; those of layers of the application's own where they were taken.
-        let mut times: BTreeMap<_, _> = STEPS.iter().map(|step| (step.as_str(), self.time(*step).map(ms))).collect();
-        times.extend(self.times.iter().map(|(step, took)| (step.as_str(), Some(ms(*took)))));
-        times.insert("total", Some(ms(self.elapsed)));
         let keys = AddressKeys {
             address: self.addr.to_string(),
             works: self.works(),
             stage: self.stage.as_str(),
-            ms: times,
+            ms: Times(self),
             protocol: self.protocol.map(|version| version.as_u8()),
             server: self.server.as_deref(),
             cluster: self.cluster.as_deref(),

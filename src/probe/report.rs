@@ -250,7 +250,7 @@ impl fmt::Display for Report {
             write!(f, "\n{}: {}", printable(&point.name), printable(&point.verdict))?;
             if !point.advice.is_empty() {
                 // Long where several addresses fail in several ways; each part was made printable.
-                write!(f, ". {}", point.advice)?;
+                write!(f, "; {}", point.advice)?;
             }
         }
         match &self.query {

@@ -70,7 +70,7 @@ async fn tls_that_does_not_fit() {
     let (right, wrong) = (files.write("ca.pem", &ca.pem()), files.write("other.pem", &other.pem()));
     let cases: [(&Cluster, &[&str], &str); 4] = [
         (&plain, &["--tls-ca", &right, "--timeout", "0.5"], "does not speak TLS there"),
-        (&secret, &["--timeout", "0.5"], "try `--tls`"),
+        (&secret, &["--timeout", "0.5"], "speaks TLS: try `--tls`"),
         (&secret, &["--tls-ca", &wrong], "`--tls-ca FILE`"),
         (&mutual, &["--tls-ca", &right, "--tls-name", "db.test"], "`--tls-cert FILE --tls-key FILE`"),
     ];

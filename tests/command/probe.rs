@@ -56,9 +56,9 @@ async fn each_contact_point_has_its_verdict() {
 
     assert_eq!(ran.code, 1, "{ran:?}");
     assert_eq!(ran.verdict(&good), "works");
-    assert!(ran.verdict(&bad).starts_with("does not work: its only address fails. "), "{ran:?}");
+    assert!(ran.verdict(&bad).starts_with("does not work: its only address fails; "), "{ran:?}");
     let nowhere = ran.verdict("nowhere.test:9042");
-    assert!(nowhere.starts_with("does not work: the lookup failed. check the spelling"), "{ran:?}");
+    assert!(nowhere.starts_with("does not work: the lookup failed; check the spelling"), "{ran:?}");
     assert!(ran.out.contains("DNS knows no name nowhere.test (NXDOMAIN)"), "{ran:?}");
     all_closed(&log).await;
 }

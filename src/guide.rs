@@ -1,0 +1,18 @@
+//! The guide: one page per topic. Its code runs as tests.
+//!
+//! Where to begin: [Coming from other drivers](coming_from_other_drivers) says what is different here,
+//! [Address resolution](address_resolution) what happens between a name and a connection,
+//! [Staying connected](staying_connected) what happens afterwards, and
+//! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all.
+
+#[doc = include_str!("guide/address_resolution.md")]
+pub mod address_resolution {}
+
+#[doc = include_str!("guide/coming_from_other_drivers.md")]
+pub mod coming_from_other_drivers {}
+
+#[doc = include_str!("guide/staying_connected.md")]
+pub mod staying_connected {}
+
+#[doc = include_str!("guide/diagnosing_with_probe.md")]
+pub mod diagnosing_with_probe {}
