@@ -5,6 +5,7 @@ mod follower;
 mod keeping;
 mod reach;
 mod routes;
+mod schema;
 
 pub(crate) use self::{
     first::First,

@@ -12,6 +12,7 @@ mod murmur3;
 mod node_info;
 mod ring;
 mod row;
+pub mod schema;
 mod skipped;
 mod snapshot;
 mod system;

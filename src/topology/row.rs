@@ -91,6 +91,13 @@ impl<'a> Row<'a> {
         self.columns.iter().any(|(column, ..)| *column == name)
     }
 
+    /// Every column that is not null, with its value; those that cannot be read are left out.
+    pub(super) fn values(&self) -> impl Iterator<Item = (&'a str, CqlValue)> {
+        self.columns
+            .iter()
+            .filter_map(|(name, typ, slice)| Some((*name, CqlValue::deserialize(typ, Some((*slice)?)).ok()?)))
+    }
+
     /// Whose row it is, as far as it tells.
     pub(super) fn host(&self) -> String {
         if let Ok(Some(host_id)) = self.get::<Uuid>("host_id") {
