@@ -5,6 +5,7 @@ mod follower;
 mod keeping;
 mod reach;
 mod routes;
+#[expect(dead_code, reason = "for the schema that follows the control connection")]
 mod schema;
 
 pub(crate) use self::{

@@ -52,6 +52,8 @@ pub enum Kind {
     Rows,
     /// The statement cannot be sent this way.
     Statement,
+    /// A layer of the application's around requests refused.
+    Layer,
     /// The session is closed.
     Closed,
 }
@@ -70,6 +72,7 @@ impl Kind {
             Self::Protocol => "protocol",
             Self::Values => "values",
             Self::Rows => "rows",
+            Self::Layer => "layer",
             Self::Statement => "statement",
             Self::Closed => "closed",
         }

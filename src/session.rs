@@ -21,6 +21,7 @@ mod cql_type;
 mod execute;
 mod failed;
 mod failure;
+mod layered;
 mod options;
 mod page;
 mod paging_state;
@@ -38,12 +39,13 @@ mod routing;
 mod service;
 mod speculate;
 mod statement;
+mod throttle;
 mod trying;
 
 use std::{
     fmt,
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, OnceLock,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -55,6 +57,7 @@ pub use self::{
     batch::Batch,
     builder::SessionBuilder,
     close::SessionClosed,
+    layered::BoxRequests,
     page::{Page, PageRows, ServedBy},
     paging_state::PagingState,
     prepared::Prepared,
@@ -65,6 +68,7 @@ pub use self::{
     rows_error::{Columns, RowsError},
     service::RequestFuture,
     statement::Statement,
+    throttle::{ConcurrencyThrottle, RateThrottle, Throttle, Throttled},
 };
 #[doc(inline)]
 pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};
@@ -99,6 +103,8 @@ struct Inner {
     nodes: Nodes,
     topology: Topology,
     cache: cache::Cache,
+    // Around every request, where the application put some.
+    layers: OnceLock<BoxRequests>,
     closed: AtomicBool,
     // Taken at close; dropping it ends the control connection and those of the nodes.
     control: Mutex<Option<Control>>,
@@ -141,6 +147,7 @@ impl Session {
             nodes,
             topology,
             cache,
+            layers: OnceLock::new(),
             closed: AtomicBool::new(false),
             control: Mutex::new(control),
         };

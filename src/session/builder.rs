@@ -9,7 +9,7 @@ use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use messina_layers::BoxConnect;
 
-use super::Session;
+use super::{BoxRequests, Session};
 use crate::{
     config::{Authenticator, Config, Draft, LiveConfig, PlainText, TlsSettings},
     connection::Compression,
@@ -36,6 +36,7 @@ pub struct SessionBuilder {
     identity: Option<BoxIdentity>,
     connect: Option<Wrap<BoxConnect<Open, Accepted>>>,
     candidate: Option<Wrap<BoxAttempt>>,
+    requests: Option<Wrap<BoxRequests>>,
     monitor: Option<Arc<dyn TopologyMonitor>>,
     bus: Option<EventBus>,
     error: Option<ConfigError>,
@@ -185,8 +186,13 @@ impl SessionBuilder {
     /// `Kind::Config` for the first setting that is not allowed; `Kind::Unreachable` with every contact point and
     /// every attempt if none lets us in; `Kind::NoConnection` if no node can be connected to.
     pub async fn build(self) -> Result<Session, Error> {
+        let layers = self.requests.clone();
         let (config, seams, shared) = self.into_parts()?;
-        connect(Arc::new(config), seams, shared).await
+        let session = connect(Arc::new(config), seams, shared).await?;
+        if let Some(wrap) = layers {
+            session.inner.put_around(&*wrap);
+        }
+        Ok(session)
     }
 
     /// The settings, checked, the parts of the stack, and what the parts of a session share.

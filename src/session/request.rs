@@ -9,6 +9,7 @@ use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
 use super::routing::token;
+use super::run::Deadline;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
 use crate::protocol::request::{
@@ -25,6 +26,8 @@ use crate::topology::Token;
 #[derive(Clone, Debug)]
 pub struct Request {
     bound: Arc<Bound>,
+    /// Set where its time has begun.
+    deadline: Option<Deadline>,
 }
 
 /// What a request consists of, as long as nobody else wants it.
@@ -84,7 +87,23 @@ impl Entry {
 
 impl Request {
     pub(super) fn new(bound: Bound) -> Self {
-        Self { bound: Arc::new(bound) }
+        Self { bound: Arc::new(bound), deadline: None }
+    }
+
+    /// The page that comes after another, or the first one.
+    pub(super) fn new_at(mut bound: Arc<Bound>, after: Option<&Rest>) -> Self {
+        if let Some(after) = after {
+            Arc::make_mut(&mut bound).options_mut().paging_state = Some(after.state.clone());
+        }
+        Self { bound, deadline: None }
+    }
+
+    pub(super) fn begun(self, deadline: Deadline) -> Self {
+        Self { deadline: Some(deadline), ..self }
+    }
+
+    pub(super) fn deadline(&self) -> Option<Deadline> {
+        self.deadline
     }
 
     option_setters!();
@@ -153,6 +172,11 @@ impl Bound {
             What::Text(statement) | What::Prepare(statement) => Some(&statement.text),
             What::Prepared(_) | What::Batch(_) => None,
         }
+    }
+
+    /// Whether this only prepares a statement.
+    pub(super) fn is_prepare(&self) -> bool {
+        matches!(self.what, What::Prepare(_))
     }
 
     pub(super) fn as_prepared(&self) -> Option<&Prepared> {

@@ -25,12 +25,12 @@ use super::request::Bound;
 use super::result_set::Rest;
 use super::speculate::speculate;
 use super::trying::Trying;
-use super::{Inner, ResultSet};
+use super::{Inner, Request, ResultSet};
 use crate::config::Config;
 use crate::error::Error;
 
 /// When a request began and how long it may take.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Deadline {
     start: Instant,
     limit: Duration,
@@ -52,6 +52,8 @@ pin_project! {
         bound: Option<Owned>,
         after: Option<&'a Rest>,
         deadline: Option<Deadline>,
+        // Within the application's layers already.
+        bare: bool,
         state: State<'a>,
         #[pin]
         sleep: Option<Sleep>,
@@ -69,7 +71,12 @@ enum State<'a> {
 impl<'a> Running<'a> {
     /// A request whose time begins when it is first polled, or has begun already.
     pub(super) fn new(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self { session, bound: Some(bound), after: None, deadline, state: State::Start, sleep: None }
+        Self { session, bound: Some(bound), after: None, deadline, bare: false, state: State::Start, sleep: None }
+    }
+
+    /// The same within the layers that the application put around requests.
+    pub(super) fn bare(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
+        Self { bare: true, ..Self::new(session, bound, deadline) }
     }
 
     /// A page that comes after another, from the same node if it is still there.
@@ -79,11 +86,27 @@ impl<'a> Running<'a> {
     }
 
     pub(super) fn failed(session: &'a Arc<Inner>, error: Error) -> Self {
-        Self { session, bound: None, after: None, deadline: None, state: State::Failed(error), sleep: None }
+        Self {
+            session,
+            bound: None,
+            after: None,
+            deadline: None,
+            bare: false,
+            state: State::Failed(error),
+            sleep: None,
+        }
     }
 
     pub(super) fn boxed(session: &'a Arc<Inner>, future: Boxed<'a>) -> Self {
-        Self { session, bound: None, after: None, deadline: None, state: State::Boxed(future), sleep: None }
+        Self {
+            session,
+            bound: None,
+            after: None,
+            deadline: None,
+            bare: false,
+            state: State::Boxed(future),
+            sleep: None,
+        }
     }
 }
 
@@ -93,7 +116,7 @@ impl Future for Running<'_> {
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let mut me = self.project();
         if matches!(me.state, State::Start) {
-            *me.state = start(me.session, me.bound, *me.after, me.deadline);
+            *me.state = start(me.session, me.bound, *me.after, me.deadline, *me.bare);
         }
         if let (State::Waiting(trying), Some(bound), Some(deadline)) = (&mut *me.state, &*me.bound, *me.deadline) {
             match trying.poll_page(cx, bound) {
@@ -136,10 +159,15 @@ fn start<'a>(
     bound: &mut Option<Owned>,
     after: Option<&'a Rest>,
     deadline: &mut Option<Deadline>,
+    bare: bool,
 ) -> State<'a> {
     let Some(own) = &*bound else { return State::Over };
     let config = session.config.load();
     let deadline = *deadline.get_or_insert_with(|| Deadline::new(own.options(), &config));
+    if let Some(layers) = session.layers.get().filter(|_| !bare && !own.is_prepare()) {
+        let request = bound.take().map(|own| Request::new_at(own.into_shared(), after));
+        return request.map_or(State::Over, |request| State::Boxed(session.layered(layers, request, deadline)));
+    }
     let speculation = own.options().speculation(&config);
     if let Some(policy) = speculation.filter(|_| own.is_idempotent(own.from(after), &config)) {
         let policy = Arc::clone(policy);
@@ -170,7 +198,7 @@ async fn when_connected<'a>(
     deadline: Deadline,
 ) -> Result<ResultSet, Error> {
     match timeout_at(deadline.at(), session.nodes.wait_for_connection()).await {
-        Ok(true) => Running { after, ..Running::new(session, bound, Some(deadline)) }.await,
+        Ok(true) => Running { after, ..Running::bare(session, bound, Some(deadline)) }.await,
         Ok(false) | Err(_) => Err(session.no_connection()),
     }
 }

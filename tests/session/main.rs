@@ -3,6 +3,7 @@
 
 mod batch;
 mod canned;
+mod layers;
 mod limits;
 mod options;
 mod paging;

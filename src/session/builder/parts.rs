@@ -5,7 +5,8 @@ use std::sync::Arc;
 use messina_layers::{BoxConnect, Candidate, Resolver, Transport, error::BoxError};
 use tower::{Layer, Service};
 
-use super::SessionBuilder;
+use super::{BoxRequests, SessionBuilder};
+use crate::session::{Request, ResultSet, layered};
 use crate::{
     establish::{self, Accepted, BoxAttempt, BoxConnector, BoxIdentity, IdentityRequest, Io, Leaf, Open},
     topology::{EventBus, NodeInfo, TopologyMonitor},
@@ -80,6 +81,25 @@ impl SessionBuilder {
     {
         let wrap = move |inner| establish::boxed_connect(layer.layer(inner));
         self.connect = Some(match self.connect.take() {
+            None => Arc::new(wrap),
+            Some(before) => Arc::new(move |inner| wrap(before(inner))),
+        });
+        self
+    }
+
+    /// Puts a layer around every request: limits, load shedding, tracing, a retry of the application's own.
+    ///
+    /// Layers added later stand outside. Each page of a result is a request of its own; a request's timeout covers all
+    /// layers. Without such a layer requests take a shorter way.
+    pub fn request_layer<L>(mut self, layer: L) -> Self
+    where
+        L: Layer<BoxRequests> + Send + Sync + 'static,
+        L::Service: Service<Request, Response = ResultSet> + Clone + Send + Sync + 'static,
+        <L::Service as Service<Request>>::Future: Send + 'static,
+        <L::Service as Service<Request>>::Error: Into<BoxError>,
+    {
+        let wrap = move |inner| layered::boxed(layer.layer(inner));
+        self.requests = Some(match self.requests.take() {
             None => Arc::new(wrap),
             Some(before) => Arc::new(move |inner| wrap(before(inner))),
         });

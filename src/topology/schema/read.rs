@@ -60,6 +60,9 @@ impl Schema {
     }
 }
 
+/// Names and types as they are written.
+type Fields = Vec<(String, String)>;
+
 #[derive(Default)]
 struct Reader {
     keyspaces: BTreeMap<String, Keyspace>,
@@ -120,7 +123,7 @@ impl Reader {
 
     /// A type may hold others, so each waits for those that it names.
     fn types(&mut self, rows: &SchemaRows) {
-        let mut waiting: Vec<(String, String, Vec<(String, String)>)> = Vec::new();
+        let mut waiting: Vec<(String, String, Fields)> = Vec::new();
         self.each("types", &rows.types, |_, row| {
             let (names, types) = (list(row, "field_names")?, list(row, "field_types")?);
             if names.len() != types.len() {
