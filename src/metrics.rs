@@ -18,7 +18,7 @@ mod session;
 
 #[allow(unused_imports, reason = "some have no caller yet")]
 pub(crate) use self::{
-    connection::ConnectionMetrics,
+    connection::{ConnectionMetrics, Traffic},
     control::ControlMetrics,
     node::{NodeMetrics, TryClass},
     session::{ConnectMetrics, SessionMetrics},

@@ -16,6 +16,7 @@ use super::events::EventSink;
 use super::reader::Reader;
 use super::shared::Shared;
 use super::writer::Writer;
+use crate::metrics::Traffic;
 use crate::protocol::Envelope;
 
 /// Rounds of reading and writing before other tasks get their turn.
@@ -45,6 +46,9 @@ pub struct Driver<IO> {
     /// Answers of one read, and who waits for them; kept for their room only.
     answers: Vec<Envelope>,
     wakers: Vec<Waker>,
+    /// Bytes read so far.
+    received: u64,
+    told: Traffic,
     over: Option<ConnectionError>,
 }
 
@@ -64,6 +68,8 @@ impl<IO> Driver<IO> {
             timer: None,
             answers: Vec::new(),
             wakers: Vec::new(),
+            received: 0,
+            told: Traffic::default(),
             over: None,
         }
     }
@@ -80,7 +86,26 @@ impl<IO> Driver<IO> {
         let error = self.shared.end(reason);
         self.over = Some(error.clone());
         self.events = None;
+        if let Some(metrics) = self.shared.metrics() {
+            // Nobody's answer is due any more.
+            let now = Traffic { in_flight: 0, orphans: 0, ..self.traffic() };
+            metrics.moved(&mut self.told, now);
+            metrics.ended();
+        }
         error
+    }
+
+    fn traffic(&self) -> Traffic {
+        let (in_flight, orphans) = (self.shared.due(), self.shared.orphans());
+        Traffic { in_flight, orphans, sent: self.writer.sent(), received: self.received }
+    }
+
+    /// Tells how the numbers moved; without the lock, since a recorder is code of others.
+    fn tell(&mut self) {
+        let now = self.traffic();
+        if let Some(metrics) = self.shared.metrics() {
+            metrics.moved(&mut self.told, now);
+        }
     }
 }
 
@@ -92,7 +117,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Future for Driver<IO> {
         if let Some(error) = &me.over {
             return Poll::Ready(error.clone());
         }
-        match me.step(cx) {
+        let step = me.step(cx);
+        me.tell();
+        match step {
             Ok(()) => Poll::Pending,
             Err(reason) => Poll::Ready(me.end(reason)),
         }

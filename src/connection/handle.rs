@@ -14,6 +14,7 @@ use super::error::{ConnectionError, Delivery, Reason, ReplyError, TrySendError};
 use super::limits::Limits;
 use super::reply::Reply;
 use super::shared::Shared;
+use crate::metrics::ConnectionMetrics;
 use crate::protocol::request::Request;
 use crate::protocol::{Compression, Dialect};
 
@@ -177,6 +178,12 @@ impl Connection {
     #[inline]
     pub fn silent_for(&self, now: Instant) -> Duration {
         self.shared().silent_for(now)
+    }
+
+    /// Has its numbers told to whom it belongs to; only the first call counts.
+    #[allow(dead_code, reason = "called by pools that count")]
+    pub(crate) fn observe(&self, metrics: ConnectionMetrics) {
+        self.shared().observe(metrics);
     }
 
     /// Requests on the connection: waiting, answered and not taken yet, and orphans. Takes no lock.

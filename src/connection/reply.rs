@@ -121,7 +121,8 @@ impl Drop for Reply {
             if orphans > shared.limits.max_orphans() && state.closing.is_none() {
                 tracing::debug!(peer = %shared.peer, orphans, "connection retired");
                 wakers = shared.begin_close(&mut state, Reason::TooManyOrphans { orphans }, None);
-            } else if state.finished() {
+            } else if state.finished() || shared.metrics().is_some() {
+                // To close, or to tell of the orphan.
                 wakers.extend(state.wake_driver());
             }
         } else {

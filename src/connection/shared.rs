@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::error::{ConnectionError, Reason};
 use super::limits::Limits;
 use super::state::{Closing, Ended, State};
+use crate::metrics::ConnectionMetrics;
 use crate::protocol::{Compression, Dialect};
 
 #[derive(Debug)]
@@ -24,6 +25,7 @@ pub(super) struct Shared {
     /// All bytes ever written, in terms of what was queued; only the driver writes it.
     written: AtomicU64,
     in_flight: AtomicUsize,
+    due: AtomicUsize,
     orphans: AtomicUsize,
     queued: AtomicU64,
     opened: Instant,
@@ -32,6 +34,8 @@ pub(super) struct Shared {
     waiting_since: AtomicU64,
     /// New requests are taken; in step with what stands under the lock.
     open: AtomicBool,
+    /// Set once it is known whose connection it is.
+    metrics: OnceLock<ConnectionMetrics>,
     pub(super) ended: Notify,
     /// Told when the connection begins to close, and when it ends.
     pub(super) retired: Notify,
@@ -54,12 +58,14 @@ impl Shared {
             negotiated: OnceLock::new(),
             written: AtomicU64::new(0),
             in_flight: AtomicUsize::new(0),
+            due: AtomicUsize::new(0),
             orphans: AtomicUsize::new(0),
             queued: AtomicU64::new(0),
             opened: Instant::now(),
             last_answer: AtomicU64::new(0),
             waiting_since: AtomicU64::new(0),
             open: AtomicBool::new(true),
+            metrics: OnceLock::new(),
             ended: Notify::new(),
             retired: Notify::new(),
         }
@@ -110,6 +116,35 @@ impl Shared {
         self.orphans.load(Ordering::Relaxed)
     }
 
+    /// Requests whose answer is due.
+    pub(super) fn due(&self) -> usize {
+        self.due.load(Ordering::Relaxed)
+    }
+
+    /// Where its numbers are told, if it is known by now whose connection it is.
+    pub(super) fn metrics(&self) -> Option<&ConnectionMetrics> {
+        self.metrics.get()
+    }
+
+    /// Has the numbers told from now on; those of before as well.
+    #[allow(dead_code, reason = "called by pools that count")]
+    pub(super) fn observe(&self, metrics: ConnectionMetrics) {
+        if let Err(second) = self.metrics.set(metrics) {
+            drop(second);
+            return;
+        }
+        let mut state = self.lock();
+        let ended = state.ended.is_some();
+        let driver = state.wake_driver();
+        drop(state);
+        if let (true, Some(metrics)) = (ended, self.metrics()) {
+            metrics.ended();
+        }
+        if let Some(driver) = driver {
+            driver.wake();
+        }
+    }
+
     pub(super) fn answered_now(&self) {
         self.last_answer.store(self.nanos(Instant::now()), Ordering::Relaxed);
     }
@@ -155,6 +190,7 @@ impl Shared {
     #[inline]
     pub(super) fn publish(&self, state: &State) {
         self.in_flight.store(state.slots.used(), Ordering::Relaxed);
+        self.due.store(state.slots.due(), Ordering::Relaxed);
         self.orphans.store(state.slots.orphans(), Ordering::Relaxed);
         self.queued.store(state.queued, Ordering::Relaxed);
     }

@@ -96,6 +96,12 @@ impl Slots {
         self.waiting
     }
 
+    /// Streams whose answer is due, be it waited for or not.
+    #[inline]
+    pub(super) fn due(&self) -> usize {
+        self.waiting + self.orphans
+    }
+
     /// Streams given up whose answer is still due.
     #[inline]
     pub(super) fn orphans(&self) -> usize {

@@ -29,6 +29,8 @@ pub(super) struct Writer {
     taken: u64,
     /// Bytes of envelopes that are written.
     written: u64,
+    /// Bytes that were given to the stream.
+    sent: u64,
     segments: Option<Segments>,
     unflushed: bool,
 }
@@ -59,6 +61,11 @@ impl Writer {
     /// Bytes of envelopes written so far.
     pub(super) fn written(&self) -> u64 {
         self.written
+    }
+
+    /// Bytes given to the stream so far, those around envelopes included.
+    pub(super) fn sent(&self) -> u64 {
+        self.sent
     }
 
     /// Swaps the queue against the emptied batch.
@@ -107,6 +114,7 @@ impl Writer {
 
     fn wrote(&mut self, n: usize) {
         self.unflushed = true;
+        self.sent += n as u64;
         match &mut self.segments {
             Some(segments) => segments.wrote(n, &mut self.written),
             None => {

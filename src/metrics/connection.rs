@@ -1,4 +1,4 @@
-//! What one connection of a node's pool counts.
+//! What one connection counts.
 
 use std::{
     fmt,
@@ -8,56 +8,74 @@ use std::{
     },
 };
 
-use super::node;
+use super::{node, session};
 
-/// A connection's part of its node's series; dropping it takes its part of every gauge away.
+/// A connection's part of the series of its node and of the session.
 ///
-/// The connection says how its numbers moved, and takes back what it has added when it goes.
+/// Whoever drives the connection says how its numbers moved, with all of them 0 at the end.
 pub(crate) struct ConnectionMetrics {
-    node: Arc<node::Handles>,
+    session: Arc<session::Handles>,
+    /// A control connection is not of any node's pool.
+    node: Option<Arc<node::Handles>>,
     open: AtomicBool,
 }
 
+/// The numbers of a connection that are told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Traffic {
+    /// Requests whose answer is due.
+    pub(crate) in_flight: usize,
+    /// Those among them that were given up.
+    pub(crate) orphans: usize,
+    /// Bytes written so far.
+    pub(crate) sent: u64,
+    /// Bytes read so far.
+    pub(crate) received: u64,
+}
+
 impl ConnectionMetrics {
-    pub(super) fn new(node: Arc<node::Handles>) -> Self {
+    pub(super) fn of_pool(node: Arc<node::Handles>) -> Self {
         node.opened();
-        Self { node, open: AtomicBool::new(true) }
+        Self { session: Arc::clone(&node.session), node: Some(node), open: AtomicBool::new(true) }
     }
 
-    /// The number of requests on the connection moved.
-    #[inline]
-    pub(crate) fn in_flight(&self, before: usize, now: usize) {
-        match now.checked_sub(before) {
-            Some(0) => {}
-            Some(more) => self.node.in_flight.increment(more as f64),
-            None => self.node.in_flight.decrement((before - now) as f64),
+    pub(super) fn of_control(session: Arc<session::Handles>) -> Self {
+        Self { session, node: None, open: AtomicBool::new(true) }
+    }
+
+    /// The numbers moved since they were told last.
+    pub(crate) fn moved(&self, told: &mut Traffic, now: Traffic) {
+        if *told == now {
+            return;
         }
-    }
-
-    /// The number of orphans on the connection moved.
-    #[inline]
-    pub(crate) fn orphans(&self, before: usize, now: usize) {
-        if now != before {
-            self.node.orphans.increment(now as f64 - before as f64);
+        let (sent, received) = (now.sent - told.sent, now.received - told.received);
+        if sent > 0 {
+            self.session.bytes_sent.increment(sent);
         }
-    }
-
-    /// Bytes were written.
-    pub(crate) fn sent(&self, bytes: u64) {
-        self.node.bytes_sent.increment(bytes);
-        self.node.session.bytes_sent.increment(bytes);
-    }
-
-    /// Bytes were read.
-    pub(crate) fn received(&self, bytes: u64) {
-        self.node.bytes_received.increment(bytes);
-        self.node.session.bytes_received.increment(bytes);
+        if received > 0 {
+            self.session.bytes_received.increment(received);
+        }
+        if let Some(node) = &self.node {
+            if sent > 0 {
+                node.bytes_sent.increment(sent);
+            }
+            if received > 0 {
+                node.bytes_received.increment(received);
+            }
+            if now.in_flight != told.in_flight {
+                node.in_flight.increment(now.in_flight as f64 - told.in_flight as f64);
+            }
+            if now.orphans != told.orphans {
+                node.orphans.increment(now.orphans as f64 - told.orphans as f64);
+            }
+        }
+        *told = now;
     }
 
     /// The connection ended.
     pub(crate) fn ended(&self) {
-        if self.open.swap(false, Ordering::Relaxed) {
-            self.node.closed();
+        if let (true, Some(node)) = (self.open.swap(false, Ordering::Relaxed), &self.node) {
+            node.closed();
         }
     }
 }
@@ -70,6 +88,7 @@ impl Drop for ConnectionMetrics {
 
 impl fmt::Debug for ConnectionMetrics {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("ConnectionMetrics").field("host_id", &self.node.host_id).finish_non_exhaustive()
+        let node = self.node.as_ref().map(|node| node.host_id);
+        f.debug_struct("ConnectionMetrics").field("node", &node).finish_non_exhaustive()
     }
 }

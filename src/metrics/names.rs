@@ -75,7 +75,7 @@ metrics! {
     Gauge NODE_OPEN_CONNECTIONS = "messina_node_open_connections", Count, ["host_id"],
         "Open connections of the node's pool, those that are being drained included.";
     Gauge NODE_IN_FLIGHT = "messina_node_in_flight", Count, ["host_id"],
-        "Requests on the node's connections, those that were given up included.";
+        "Requests on the node's connections whose answer is due, those that were given up included.";
     Gauge NODE_ORPHANS = "messina_node_orphans", Count, ["host_id"],
         "Requests on the node's connections that were given up while their answer is still due.";
     Counter NODE_BYTES_SENT = "messina_node_bytes_sent_total", Bytes, ["host_id"],

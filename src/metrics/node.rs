@@ -116,9 +116,9 @@ impl NodeMetrics {
         *called = Some((now, gauge));
     }
 
-    /// The part of one connection that was opened.
+    /// The part of one connection that its pool opened.
     pub(crate) fn connection(&self) -> ConnectionMetrics {
-        ConnectionMetrics::new(Arc::clone(&self.handles))
+        ConnectionMetrics::of_pool(Arc::clone(&self.handles))
     }
 
     /// A try failed.

@@ -12,7 +12,7 @@ use std::{
 use metrics::{Counter, Gauge, Histogram};
 use uuid::Uuid;
 
-use super::{ControlMetrics, Naming, NodeMetrics, names};
+use super::{ConnectionMetrics, ControlMetrics, Naming, NodeMetrics, names};
 use crate::error::Kind;
 
 /// The counters of a session; cheap to clone, and made once.
@@ -57,6 +57,11 @@ impl SessionMetrics {
     /// The counters of one node; dropping them takes its part of every gauge away.
     pub(crate) fn node(&self, host_id: Uuid) -> NodeMetrics {
         NodeMetrics::new(Arc::clone(&self.handles), host_id)
+    }
+
+    /// The part of one control connection.
+    pub(crate) fn control_connection(&self) -> ConnectionMetrics {
+        ConnectionMetrics::of_control(Arc::clone(&self.handles))
     }
 
     /// The counters of the control connection.

@@ -21,7 +21,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 let unfinished = !self.reader.is_idle();
                 return Err(Reason::ClosedByPeer { unfinished });
             }
-            Poll::Ready(Ok(_)) => {}
+            Poll::Ready(Ok(n)) => self.received += n as u64,
         }
         // What came whole before the damage is still an answer.
         let cut = self.cut_answers();
