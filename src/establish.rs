@@ -43,7 +43,7 @@ pub(crate) use self::{
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };
 pub use crate::topology::{BoxIdentity, IdentityRequest, SystemLocal};
-use crate::{config::Config, error::stage};
+use crate::{config::Config, error::stage, metrics::ConnectMetrics};
 
 /// Builds the stack that every connection of a session is opened through.
 ///
@@ -93,8 +93,8 @@ where
         ServiceBuilder::new()
             // Outermost, so that span and counters cover everything one address costs.
             .layer(AttemptLayer::new())
-            // Spawns the driver: only a connection that passed everything below gets a task.
-            .layer(AcceptLayer)
+            // Counts who was turned down, and spawns the driver: only a connection that passed everything below gets a task.
+            .layer(AcceptLayer::new(ConnectMetrics::new(&config.metrics)))
             // After identity, so that a refused candidate never registers for events.
             .layer(RegisterLayer)
             // After the handshake, while the remaining candidates are still held: a refusal costs this address alone.

@@ -21,6 +21,6 @@ pub(crate) use self::{
     connection::{ConnectionMetrics, Traffic},
     control::ControlMetrics,
     node::{NodeMetrics, TryClass},
-    session::{ConnectMetrics, SessionMetrics},
+    session::{ConnectMetrics, Rejection, SessionMetrics},
 };
 pub use self::{names::*, naming::Naming};

@@ -9,6 +9,11 @@ use crate::error::Stage;
 pub const ATTEMPTS: &str = "messina_layers_connect_attempts_total";
 /// Histogram, seconds: how long attempts took, by `outcome`.
 pub const ATTEMPT_DURATION: &str = "messina_layers_connect_attempt_duration_seconds";
+/// Histogram, seconds: how long single stages of attempts took, by `stage` and `outcome` (`ok`, `error`).
+///
+/// [`TlsLayer`](crate::TlsLayer) records `tcp`, around whatever dials, and `tls`; handshakes record their own stages
+/// with [`stage_ended`].
+pub const STAGE_DURATION: &str = "messina_layers_connect_stage_duration_seconds";
 /// Histogram: how many candidates a connect had after the cap.
 pub const CANDIDATES: &str = "messina_layers_connect_candidates";
 /// Counter: lookups that ended, by `outcome` (`ok`, `empty`, `error`, `timeout`).
@@ -22,10 +27,17 @@ pub const FALLBACKS: &str = "messina_layers_connect_fallbacks_total";
 pub fn describe() {
     metrics::describe_counter!(ATTEMPTS, "Attempts that ended, by stage and outcome");
     metrics::describe_histogram!(ATTEMPT_DURATION, metrics::Unit::Seconds, "How long attempts took");
+    metrics::describe_histogram!(STAGE_DURATION, metrics::Unit::Seconds, "How long single stages of attempts took");
     metrics::describe_histogram!(CANDIDATES, metrics::Unit::Count, "Candidates of a connect, after the cap");
     metrics::describe_counter!(LOOKUPS, "Lookups that ended, by outcome");
     metrics::describe_histogram!(LOOKUP_DURATION, metrics::Unit::Seconds, "How long lookups took");
     metrics::describe_counter!(FALLBACKS, "Connects that succeeded after another address had failed or been overtaken");
+}
+
+/// Records how long a stage took; for handshakes, which know their own.
+pub fn stage_ended(stage: Stage, ok: bool, elapsed: Duration) {
+    let outcome = if ok { "ok" } else { "error" };
+    metrics::histogram!(STAGE_DURATION, "stage" => stage.as_str(), "outcome" => outcome).record(elapsed);
 }
 
 // The names are written out again below, since only a literal makes a static key, which costs neither an

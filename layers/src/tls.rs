@@ -25,7 +25,10 @@ use std::{
 };
 
 use pin_project_lite::pin_project;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 use tower_layer::Layer;
 use tower_service::Service;
 
@@ -42,6 +45,7 @@ use crate::{
     guard::Guarded,
     handshake::Transport,
     limit::Limit,
+    metrics,
     target::ServerIdentity,
 };
 
@@ -135,7 +139,7 @@ where
 
     fn call(&mut self, candidate: Candidate<T>) -> Self::Future {
         let dial = Guarded::call(|| self.inner.call(candidate));
-        TlsFuture { state: State::Dial { dial }, layer: self.layer.clone() }
+        TlsFuture { state: State::Dial { dial }, since: Instant::now(), layer: self.layer.clone() }
     }
 }
 
@@ -144,6 +148,8 @@ pin_project! {
     pub struct TlsFuture<F, T, IO> {
         #[pin]
         state: State<F, T, IO>,
+        // The beginning of the stage.
+        since: Instant,
         layer: TlsLayer,
     }
 }
@@ -185,7 +191,10 @@ where
             match this.state.as_mut().project() {
                 // Dial => Handshake | done, where the target wants no TLS
                 StateProj::Dial { dial } => {
-                    let transport = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::TCP))?;
+                    let dialled = ready!(dial.poll(cx)).map_err(|e| AttemptError::from_box(e, Stage::TCP));
+                    metrics::stage_ended(Stage::TCP, dialled.is_ok(), this.since.elapsed());
+                    let transport = dialled?;
+                    *this.since = Instant::now();
                     let Some(identity) = transport.target.tls() else {
                         return Poll::Ready(Ok(transport.map_io(MaybeTls::Plain)));
                     };
@@ -205,6 +214,7 @@ where
                             Err(AttemptError::new(Stage::TLS, over))
                         }
                     };
+                    metrics::stage_ended(Stage::TLS, result.is_ok(), this.since.elapsed());
                     let Some(rest) = rest.take() else { panic!("TlsFuture polled after completion") };
                     return Poll::Ready(result.map(|io| rest.map_io(|()| io)));
                 }

@@ -11,9 +11,16 @@ use pin_project_lite::pin_project;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tower::{Layer, Service};
 
-use super::{Open, handshake::Greeted, register::Registered};
+use super::{
+    Open,
+    error::{WrongCluster, WrongHost},
+    handshake::Greeted,
+    register::Registered,
+};
 use crate::{
     connection::{Compression, Connection},
+    error::stage,
+    metrics::{ConnectMetrics, Rejection},
     protocol::{Dialect, response::Supported},
     topology::NodeInfo,
 };
@@ -39,21 +46,30 @@ pub struct Accepted {
 }
 
 /// Layers [`Accept`].
-#[derive(Clone, Copy, Debug)]
-pub(super) struct AcceptLayer;
+#[derive(Clone, Debug)]
+pub(super) struct AcceptLayer {
+    metrics: ConnectMetrics,
+}
+
+impl AcceptLayer {
+    pub(super) fn new(metrics: ConnectMetrics) -> Self {
+        Self { metrics }
+    }
+}
 
 impl<S> Layer<S> for AcceptLayer {
     type Service = Accept<S>;
 
     fn layer(&self, inner: S) -> Accept<S> {
-        Accept { inner }
+        Accept { inner, metrics: self.metrics.clone() }
     }
 }
 
-/// Spawns the driver of a connection that passed.
+/// Spawns the driver of a connection that passed; counts those that did not for who answered.
 #[derive(Clone, Debug)]
 pub(super) struct Accept<S> {
     inner: S,
+    metrics: ConnectMetrics,
 }
 
 impl<S, IO> Service<Candidate<Open>> for Accept<S>
@@ -70,7 +86,7 @@ where
     }
 
     fn call(&mut self, candidate: Candidate<Open>) -> Self::Future {
-        AcceptFuture { inner: self.inner.call(candidate) }
+        AcceptFuture { inner: self.inner.call(candidate), metrics: self.metrics.clone() }
     }
 }
 
@@ -80,6 +96,7 @@ pin_project! {
     pub(super) struct AcceptFuture<F> {
         #[pin]
         inner: F,
+        metrics: ConnectMetrics,
     }
 }
 
@@ -91,11 +108,32 @@ where
     type Output = Result<Accepted, AttemptError>;
 
     fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Registered { greeted, node, events } = ready!(self.project().inner.poll(cx))?;
+        let this = self.project();
+        let registered = ready!(this.inner.poll(cx));
+        if let Err(error) = &registered {
+            count(error, this.metrics);
+        }
+        let Registered { greeted, node, events } = registered?;
         let Greeted { opening, supported, cluster_name, compression, turn, .. } = greeted;
         let connection = opening.accept();
         drop(turn);
         let dialect = connection.dialect();
         Poll::Ready(Ok(Accepted { connection, dialect, compression, supported, cluster_name, node, events }))
+    }
+}
+
+/// Counts what is worth a series of its own.
+fn count(error: &AttemptError, metrics: &ConnectMetrics) {
+    if error.stage() == stage::REGISTER {
+        metrics.register_failed();
+    } else if error.find::<WrongCluster>().is_some() {
+        metrics.rejected(Rejection::Cluster);
+    } else if let Some(wrong) = error.find::<WrongHost>() {
+        metrics.rejected(match wrong {
+            WrongHost::Other { .. } => Rejection::Host,
+            WrongHost::NoHostId => Rejection::Unknown,
+        });
+    } else if error.stage() == stage::IDENTITY {
+        metrics.rejected(Rejection::Unknown);
     }
 }

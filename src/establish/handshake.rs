@@ -12,9 +12,12 @@ use std::{
     time::Duration,
 };
 
-use messina_layers::{Scope, Stage, Transport, TurnGuard, error::AttemptError};
+use messina_layers::{Scope, Stage, Transport, TurnGuard, error::AttemptError, metrics};
 use scylla_cql_core::frame::types::Consistency;
-use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 use tower_service::Service;
 
 use super::{
@@ -159,10 +162,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
 
     /// Sends one request and reads its answer; an ERROR comes back as one unless it is about the version.
     pub(super) async fn ask<R: Request + ?Sized>(&mut self, request: &R, stage: Stage) -> Step<Response> {
+        let since = Instant::now();
         let envelope = self.opening.request(request, self.limit).await;
-        let envelope = envelope.map_err(|error| step_error(stage, error))?;
-        let response = read(envelope, self.dialect, stage)?;
-        if let (Some(notes), false) = (self.target.notes(), matches!(response, Response::Error(_))) {
+        let response =
+            envelope.map_err(|error| step_error(stage, error)).and_then(|envelope| read(envelope, self.dialect, stage));
+        let answered = response.as_ref().is_ok_and(|response| !matches!(response, Response::Error(_)));
+        metrics::stage_ended(stage, answered, since.elapsed());
+        let response = response?;
+        if let (Some(notes), true) = (self.target.notes(), answered) {
             notes.lap(stage);
         }
         if let Response::Error(error) = &response

@@ -13,10 +13,11 @@ use std::{
 use messina_layers::{
     Candidate, TimedOut,
     error::{AttemptError, BoxError},
+    metrics,
 };
 use tokio::{
     io::{AsyncRead, AsyncWrite},
-    time::timeout,
+    time::{Instant, timeout},
 };
 use tower::{Layer, Service, ServiceExt};
 
@@ -82,7 +83,9 @@ where
                 return Ok((greeted, None));
             }
             let limit = greeted.target.config().init_timeout;
+            let since = Instant::now();
             let node = identify(&mut greeted, identity, limit).await;
+            metrics::stage_ended(stage::IDENTITY, node.is_ok(), since.elapsed());
             let node = node.map_err(|error| AttemptError::from_box(error, stage::IDENTITY))?;
             if let Some(notes) = greeted.target.notes() {
                 notes.lap(stage::IDENTITY);

@@ -9,8 +9,11 @@ use std::{
     task::{Context, Poll},
 };
 
-use messina_layers::{Candidate, error::AttemptError};
-use tokio::io::{AsyncRead, AsyncWrite};
+use messina_layers::{Candidate, error::AttemptError, metrics};
+use tokio::{
+    io::{AsyncRead, AsyncWrite},
+    time::Instant,
+};
 use tower::{Layer, Service};
 
 use super::{
@@ -77,11 +80,13 @@ where
                 None => Vec::new(),
                 Some((sink, types)) => {
                     greeted.opening.set_events(sink);
-                    let events = register(&mut greeted, types.to_vec()).await?;
-                    if let Some(notes) = greeted.target.notes() {
+                    let (types, since) = (types.to_vec(), Instant::now());
+                    let registered = register(&mut greeted, types).await;
+                    metrics::stage_ended(stage::REGISTER, registered.is_ok(), since.elapsed());
+                    if let (Some(notes), true) = (greeted.target.notes(), registered.is_ok()) {
                         notes.lap(stage::REGISTER);
                     }
-                    events
+                    registered?
                 }
             };
             Ok(Registered { greeted, node, events })

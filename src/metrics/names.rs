@@ -94,7 +94,7 @@ metrics! {
         "Connects of the node's pool that failed: `auth` if the login was refused, else `init`.";
 
     Counter IDENTITY_REJECTIONS = "messina_connect_identity_rejections_total", Count, ["reason"],
-        "Addresses turned down for who answered there: `host` (another node), `cluster` (another cluster), `unknown` (no identity).";
+        "Addresses turned down for who answered there: `host` (another node), `cluster` (another cluster), `unknown` (who answered could not be read).";
     Counter REGISTER_FAILURES = "messina_connect_register_failures_total", Count, [],
         "Control connections that could not register for events.";
 

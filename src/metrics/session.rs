@@ -37,6 +37,7 @@ impl SessionMetrics {
     /// Describes every metric, and makes the handles, with the recorder in force.
     pub(crate) fn new(naming: &Naming) -> Self {
         naming.describe();
+        messina_layers::metrics::describe();
         let handles = Handles {
             requests: naming.counter(names::REQUESTS, &[]),
             duration: naming.histogram(names::REQUEST_DURATION, &[]),
@@ -122,7 +123,7 @@ pub(crate) enum Rejection {
     Host,
     /// A node of another cluster.
     Cluster,
-    /// Nobody who tells who he is.
+    /// Who it is could not be read.
     Unknown,
 }
 

@@ -94,7 +94,8 @@ fn metrics_are_described() {
             assert!(name.ends_with("_total"));
             ::metrics::counter!(name).increment(1);
         }
-        for name in [metrics::ATTEMPT_DURATION, metrics::LOOKUP_DURATION, metrics::CANDIDATES] {
+        for name in [metrics::ATTEMPT_DURATION, metrics::LOOKUP_DURATION, metrics::STAGE_DURATION, metrics::CANDIDATES]
+        {
             ::metrics::histogram!(name).record(1.0);
         }
     });
