@@ -6,7 +6,7 @@ use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use messina_layers::{Candidate, Transport};
+use messina_layers::{Candidate, LocalBind, Transport};
 use tower_service::Service;
 
 use super::{Network, Pipe};
@@ -38,7 +38,7 @@ impl PipeConnector {
     }
 }
 
-impl<T: Send + 'static> Service<Candidate<T>> for PipeConnector {
+impl<T: LocalBind + Send + 'static> Service<Candidate<T>> for PipeConnector {
     type Response = Transport<T, Pipe>;
     type Error = io::Error;
     type Future = PipeConnecting<T>;
@@ -52,7 +52,7 @@ impl<T: Send + 'static> Service<Candidate<T>> for PipeConnector {
         PipeConnecting {
             // A test's dial may be boxed: it is one of a handful.
             dial: Box::pin(async move {
-                let pipe = network.dial(candidate.addr()).await?;
+                let pipe = network.dial_from(candidate.addr(), candidate.target().ports()).await?;
                 Ok(Transport::new(candidate, pipe))
             }),
         }

@@ -96,7 +96,8 @@ pub struct Scylla {
     pub shards: u16,
     /// Whether the host id is told.
     pub host_id: bool,
-    /// Whether a node on loopback opens a second port, where the client's own port chooses the shard.
+    /// Whether there is a second port, where the client's own port chooses the shard: any free one on loopback, 19042 or,
+    /// with TLS, 19142 in a network of pipes.
     pub shard_aware: bool,
     /// The shard-aware port that is told; set at the start where the node opens one.
     pub shard_aware_port: Option<u16>,
@@ -132,6 +133,11 @@ impl Scylla {
     pub fn with(mut self, key: &str, value: &str) -> Self {
         self.extra.push((key.into(), value.into()));
         self
+    }
+
+    /// The shard-aware port in a network of pipes.
+    pub(super) fn network_port(&self) -> Option<u16> {
+        self.shard_aware_port.or(self.shard_aware_port_ssl).filter(|_| self.shard_aware)
     }
 
     pub(super) fn keys(&self, shard: u16, host_id: Option<Uuid>, partitioner: &str) -> Vec<(String, Vec<String>)> {

@@ -7,6 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
+use messina_layers::LocalPorts;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
@@ -55,6 +56,7 @@ struct NetworkState {
     clients: u32,
     clusters: u8,
     bare: u8,
+    translates: bool,
     spare: u32,
     dialling: usize,
     /// The client's ends that are not dropped: client and server.
@@ -64,7 +66,8 @@ struct NetworkState {
 
 #[derive(Clone)]
 enum Place {
-    Node(Weak<Inner>, mpsc::UnboundedSender<Arrival>),
+    /// A node, at its ordinary port or at its shard-aware one.
+    Node(Weak<Inner>, mpsc::UnboundedSender<Arrival>, bool),
     Bare(Bare),
 }
 
@@ -84,8 +87,16 @@ impl Network {
     /// # Errors
     /// As a socket would: refused, or no such host for an address that nobody has.
     pub async fn dial(&self, addr: SocketAddr) -> io::Result<Pipe> {
+        self.dial_from(addr, None).await
+    }
+
+    /// Dials an address from one of these local ports: a Scylla node's shard-aware port reads the shard from it.
+    ///
+    /// # Errors
+    /// As [`dial`](Self::dial).
+    pub async fn dial_from(&self, addr: SocketAddr, ports: Option<LocalPorts>) -> io::Result<Pipe> {
         let _dialling = Dialling::new(self);
-        let (place, client, id) = self.state().dial(addr)?;
+        let (place, client, id) = self.state().dial(addr, ports)?;
         let (near, far) = Pipe::pair(client, addr);
         let io = Io::Pipe(far);
         match place {
@@ -99,7 +110,7 @@ impl Network {
                 drop(state);
                 Ok(near.held(Held::new(self, id, client, addr)))
             }
-            Place::Node(node, arrivals) => {
+            Place::Node(node, arrivals, shard_aware) => {
                 let node = node.upgrade().ok_or_else(refused)?;
                 if node.is_killed() {
                     return Err(refused());
@@ -114,7 +125,7 @@ impl Network {
                     other => other,
                 };
                 let shards = node.with(|facts| facts.scylla.as_ref().map_or(1, |scylla| scylla.shards.max(1)));
-                let shard = node.next_shard(shards);
+                let shard = if shard_aware { client.port() % shards } else { node.next_shard(shards) };
                 arrivals.send(Arrival { io, fault, shard }).map_err(|_| refused())?;
                 Ok(near.held(Held::new(self, id, client, addr)))
             }
@@ -124,6 +135,11 @@ impl Network {
     /// The service that dials here in place of a TCP connector.
     pub fn connector(&self) -> PipeConnector {
         PipeConnector::new(self.clone())
+    }
+
+    /// Whether servers see other client ports than those chosen, as behind a translation of addresses.
+    pub fn translate_ports(&self, translate: bool) {
+        self.state().translates = translate;
     }
 
     /// How often an address was dialled.
@@ -168,7 +184,7 @@ impl Network {
         if from == to {
             return Ok(());
         }
-        if matches!(state.places.get(&to), Some(Place::Node(other, _)) if other.strong_count() > 0) {
+        if matches!(state.places.get(&to), Some(Place::Node(other, ..)) if other.strong_count() > 0) {
             return Err(io::ErrorKind::AddrInUse.into());
         }
         let place = state.places.remove(&from).ok_or(io::ErrorKind::NotFound)?;
@@ -220,9 +236,13 @@ impl Network {
     }
 
     pub(super) fn add_node(&self, node: &Arc<Inner>, arrivals: mpsc::UnboundedSender<Arrival>) -> io::Result<()> {
-        let place = Place::Node(Arc::downgrade(node), arrivals);
+        let place = Place::Node(Arc::downgrade(node), arrivals.clone(), false);
+        if let Some(port) = node.with(|facts| facts.scylla.as_ref().and_then(|scylla| scylla.network_port())) {
+            let at_port = Place::Node(Arc::downgrade(node), arrivals, true);
+            self.state().places.insert(SocketAddr::new(node.addr().ip(), port), at_port);
+        }
         match self.state().places.insert(node.addr(), place) {
-            Some(Place::Node(old, _)) if old.strong_count() > 0 => Err(io::ErrorKind::AddrInUse.into()),
+            Some(Place::Node(old, ..)) if old.strong_count() > 0 => Err(io::ErrorKind::AddrInUse.into()),
             _ => Ok(()),
         }
     }
@@ -233,13 +253,18 @@ impl Network {
 }
 
 impl NetworkState {
-    fn dial(&mut self, addr: SocketAddr) -> io::Result<(Place, SocketAddr, u32)> {
+    fn dial(&mut self, addr: SocketAddr, ports: Option<LocalPorts>) -> io::Result<(Place, SocketAddr, u32)> {
         *self.dials.entry(addr).or_default() += 1;
         self.order.push(addr);
         self.clients += 1;
         let id = self.clients;
         // No two connections share a client's address, so that it names one.
-        let port = u16::try_from(32768 + id % 28000).unwrap_or(32768);
+        let any = u16::try_from(32768 + id % 28000).unwrap_or(32768);
+        let chosen = ports.filter(|_| !self.translates).map(|ports| {
+            let none = || io::Error::new(io::ErrorKind::AddrNotAvailable, "no such local port");
+            ports.from_random(u64::from(id)).next().ok_or_else(none)
+        });
+        let port = chosen.transpose()?.unwrap_or(any);
         let client = SocketAddr::from((address(254, id / 28000), port));
         let Some(place) = self.places.get(&addr) else {
             let (count, known) = (self.places.len(), self.places.keys().take(SHOWN).collect::<Vec<_>>());

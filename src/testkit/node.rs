@@ -71,6 +71,11 @@ impl Node {
         change(&mut self.inner.facts_mut());
     }
 
+    /// Gives every new connection at the ordinary port this shard, in place of one after the other.
+    pub fn fix_shard(&self, shard: Option<u16>) {
+        self.inner.fix_shard(shard);
+    }
+
     /// Forgets every prepared statement: the next EXECUTE is answered UNPREPARED.
     pub fn forget_prepared(&self) {
         self.inner.prepared().clear();

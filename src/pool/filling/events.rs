@@ -182,8 +182,9 @@ impl Filling {
             self.node.settled();
             self.hold_off();
         }
-        if last {
-            self.node.facts().standing = Standing::Down;
+        // Several may have ended at the same moment: that is told once.
+        let was = last.then(|| std::mem::replace(&mut self.node.facts().standing, Standing::Down));
+        if matches!(was, Some(Standing::Up)) {
             self.nodes.down(self.node.host_id());
         }
         self.nodes.tell();

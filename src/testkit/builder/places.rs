@@ -40,9 +40,16 @@ impl Places {
 /// Opens a second port where the node is to have one, and lets the node tell it.
 pub(super) fn open_shard_aware_port(addr: SocketAddr, doors: &mut Vec<Door>, facts: &mut NodeFacts) -> io::Result<()> {
     let tls = facts.tls.is_some();
-    if let Some(scylla) = facts.scylla.as_mut().filter(|scylla| scylla.shard_aware && !doors.is_empty()) {
+    if let Some(scylla) = facts.scylla.as_mut().filter(|scylla| scylla.shard_aware) {
+        let (told, usual) = match tls {
+            true => (&mut scylla.shard_aware_port_ssl, 19_142),
+            false => (&mut scylla.shard_aware_port, 19_042),
+        };
+        if doors.is_empty() {
+            *told = Some(usual);
+            return Ok(());
+        }
         let door = Door::bind((addr.ip(), 0).into())?;
-        let told = if tls { &mut scylla.shard_aware_port_ssl } else { &mut scylla.shard_aware_port };
         *told = Some(door.addr().port());
         doors.push(door);
     }

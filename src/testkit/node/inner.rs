@@ -31,6 +31,7 @@ pub(in crate::testkit) struct Inner {
     subscribers: Mutex<Vec<Subscriber>>,
     prepared: Mutex<HashMap<Vec<u8>, String>>,
     shards_given: Mutex<u16>,
+    fixed_shard: Mutex<Option<u16>>,
     /// Until when the line of a stage is busy.
     lines: Mutex<BTreeMap<Stage, Instant>>,
 }
@@ -98,6 +99,7 @@ impl Inner {
             subscribers: Mutex::default(),
             prepared: Mutex::default(),
             shards_given: Mutex::default(),
+            fixed_shard: Mutex::default(),
             lines: Mutex::default(),
         }
     }
@@ -161,8 +163,15 @@ impl Inner {
         *busy - now
     }
 
-    /// The shard of a new connection: one after the other.
+    pub(super) fn fix_shard(&self, shard: Option<u16>) {
+        *lock(&self.fixed_shard) = shard;
+    }
+
+    /// The shard of a new connection: one after the other, unless it is fixed.
     pub(in crate::testkit) fn next_shard(&self, shards: u16) -> u16 {
+        if let Some(fixed) = *lock(&self.fixed_shard) {
+            return fixed % shards;
+        }
         let mut given = lock(&self.shards_given);
         let shard = *given % shards;
         *given = shard + 1;

@@ -1,0 +1,98 @@
+//! Which node a request goes to.
+
+use std::time::Duration;
+
+use messina::{
+    Session, Statement,
+    testkit::{Answer, Stage, rows},
+};
+use tokio::time::Instant;
+
+use crate::support::{QUERY, SECOND, World, settle};
+
+/// One request each `every`, for `length`; how long each took.
+async fn steadily(session: &Session, every: Duration, length: Duration) -> Vec<Duration> {
+    let statement = Statement::new(QUERY).with_idempotence(true);
+    let until = Instant::now() + length;
+    let mut requests = Vec::new();
+    while Instant::now() < until {
+        let (session, statement) = (session.clone(), statement.clone());
+        requests.push(tokio::spawn(async move {
+            let started = Instant::now();
+            let _ = session.execute(&statement, ()).await;
+            started.elapsed()
+        }));
+        tokio::time::sleep(every).await;
+    }
+    let mut took = Vec::new();
+    for request in requests {
+        took.push(request.await.unwrap());
+    }
+    took
+}
+
+async fn three_nodes(latency: Duration) -> (World, Session) {
+    let world = World::of(3).await;
+    world.cluster.prime(QUERY, Answer::from(rows!["id int"; (1,)]).delayed(latency));
+    let session = world.builder().build().await.unwrap();
+    world.open(4).await;
+    (world, session)
+}
+
+/// driver 7.12: a node that freezes loses its traffic at once: of 4,000 requests in twenty seconds at most two are slow.
+#[tokio::test(start_paused = true)]
+async fn a_frozen_node_loses_its_traffic() {
+    let (world, session) = three_nodes(Duration::from_millis(3)).await;
+    steadily(&session, Duration::from_millis(5), SECOND).await;
+    world.node(1).freeze();
+    let before = world.node(1).count(Stage::Query);
+    let took = steadily(&session, Duration::from_millis(5), 20 * SECOND).await;
+    let slow = took.iter().filter(|took| **took > SECOND).count();
+    assert!(took.len() >= 3_900 && slow <= 2, "{slow} of {} were slow", took.len());
+    // It comes back, and gets its share again.
+    world.node(1).start();
+    tokio::time::sleep(70 * SECOND).await;
+    steadily(&session, Duration::from_millis(5), 3 * SECOND).await;
+    let share = world.node(1).count(Stage::Query) - before;
+    assert!(share > 100, "{share}");
+    drop(session);
+}
+
+/// driver 7.12: so it does under load, when it has no more requests in flight than others.
+#[tokio::test(start_paused = true)]
+async fn a_frozen_node_loses_its_traffic_under_load() {
+    let (world, session) = three_nodes(Duration::from_millis(20)).await;
+    steadily(&session, Duration::from_millis(1), SECOND).await;
+    world.node(1).freeze();
+    let took = steadily(&session, Duration::from_millis(1), 5 * SECOND).await;
+    let slow = took.iter().filter(|took| **took > SECOND).count();
+    assert!(took.len() >= 4_900 && slow <= 25, "{slow} of {} were slow", took.len());
+    drop(session);
+}
+
+/// driver 7.12: a node that is merely slower than the others gets less, not nothing.
+#[tokio::test(start_paused = true)]
+async fn a_slow_node_gets_less() {
+    let (world, session) = three_nodes(Duration::from_millis(2)).await;
+    world.cluster.prime_with(QUERY, |request| {
+        let latency = if request.node == 1 { 20 } else { 2 };
+        Answer::from(rows!["id int"; (1,)]).delayed(Duration::from_millis(latency))
+    });
+    steadily(&session, Duration::from_millis(1), 5 * SECOND).await;
+    let counts = [0, 1, 2].map(|index| world.node(index).count(Stage::Query));
+    assert!(counts[1] > 50 && counts[1] < counts[0].min(counts[2]) / 2, "{counts:?}");
+    drop(session);
+}
+
+/// surface 1: idle nodes share requests evenly.
+#[tokio::test(start_paused = true)]
+async fn idle_nodes_share() {
+    let (world, session) = three_nodes(Duration::ZERO).await;
+    for _ in 0..300 {
+        session.execute(QUERY, ()).await.unwrap();
+    }
+    settle().await;
+    let counts = [0, 1, 2].map(|index| world.node(index).count(Stage::Query));
+    assert!(counts.iter().all(|count| (90..=110).contains(count)), "{counts:?}");
+    drop(session);
+}
