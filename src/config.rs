@@ -30,7 +30,7 @@ use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
     metrics::Naming,
-    policy::{RetryPolicy, SpeculativePolicy},
+    policy::{RetryPolicy, SpeculativePolicy, TimestampGenerator},
     protocol::ProtocolVersion,
 };
 
@@ -95,6 +95,8 @@ pub struct Config {
     pub request_timeout: Duration,
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
+    /// Makes write timestamps.
+    pub timestamps: Arc<dyn TimestampGenerator>,
     /// When an idempotent request is also sent to another node.
     pub speculation: Option<Arc<dyn SpeculativePolicy>>,
     /// The consistency of requests that name none.

@@ -2,8 +2,10 @@
 
 mod retry;
 mod speculative;
+mod timestamps;
 
 pub use self::{
     retry::{DefaultRetry, DowngradingRetry, FailedTry, Fallthrough, RetryCause, RetryDecision, RetryPolicy},
     speculative::{ConstantSpeculation, PercentileSpeculation, SpeculativePolicy},
+    timestamps::{MonotonicTimestamps, ServerTimestamps, TimestampGenerator},
 };

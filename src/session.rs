@@ -40,6 +40,7 @@ mod service;
 mod speculate;
 mod statement;
 mod throttle;
+mod trace;
 mod trying;
 
 use std::{
@@ -69,6 +70,7 @@ pub use self::{
     service::RequestFuture,
     statement::Statement,
     throttle::{ConcurrencyThrottle, RateThrottle, Throttle, Throttled},
+    trace::{Trace, TraceEvent},
 };
 #[doc(inline)]
 pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};

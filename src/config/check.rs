@@ -97,6 +97,7 @@ impl Draft {
             local_datacenter: self.local_datacenter,
             request_timeout: self.request_timeout,
             retry_policy: self.retry_policy,
+            timestamps: self.timestamps,
             speculation: self.speculation,
             consistency: self.consistency,
             serial_consistency: self.serial_consistency,

@@ -10,7 +10,7 @@ use crate::{
     connection::Compression,
     endpoint::{AddressTranslator, ContactPoint, RouteConnection, SniProxy},
     error::ConfigError,
-    policy::{DefaultRetry, RetryPolicy, SpeculativePolicy},
+    policy::{DefaultRetry, MonotonicTimestamps, RetryPolicy, SpeculativePolicy, TimestampGenerator},
     protocol::ProtocolVersion,
 };
 
@@ -112,6 +112,8 @@ pub struct Draft {
     pub request_timeout: Duration,
     /// What follows a try that failed: [`DefaultRetry`].
     pub retry_policy: Arc<dyn RetryPolicy>,
+    /// Makes write timestamps: [`MonotonicTimestamps`].
+    pub timestamps: Arc<dyn TimestampGenerator>,
     /// When an idempotent request is also sent to another node: never.
     pub speculation: Option<Arc<dyn SpeculativePolicy>>,
     /// `basic.request.consistency`: LOCAL_QUORUM.
@@ -173,6 +175,7 @@ impl Default for Draft {
             local_datacenter: None,
             request_timeout: Duration::from_secs(10),
             retry_policy: Arc::new(DefaultRetry),
+            timestamps: Arc::new(MonotonicTimestamps::new()),
             speculation: None,
             consistency: Consistency::LocalQuorum,
             serial_consistency: SerialConsistency::LocalSerial,

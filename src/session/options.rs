@@ -113,7 +113,7 @@ macro_rules! option_setters {
             self
         }
 
-        /// Sets the write timestamp, in microseconds since 1970; the server takes its own by default.
+        /// Sets the write timestamp, in microseconds since 1970; the session's generator makes one by default.
         #[must_use]
         pub fn with_timestamp(mut self, microseconds: i64) -> Self {
             self.options_mut().timestamp = Some(microseconds);

@@ -35,8 +35,16 @@ pub(super) async fn recover(
     among: Option<&Hedge>,
 ) -> Result<ResultSet, Error> {
     let from = bound.from(after);
-    let mut recovery =
-        Recovery { session, bound: &bound, from, tries: Vec::new(), now: Some(first), consistency: None, among };
+    let mut recovery = Recovery {
+        session,
+        bound: &bound,
+        from,
+        tries: Vec::new(),
+        now: Some(first),
+        consistency: None,
+        deadline,
+        among,
+    };
     let outcome = timeout_at(deadline.at(), recovery.go_on(failure)).await;
     let Recovery { tries, now, .. } = recovery;
     match (outcome, now) {
@@ -59,6 +67,7 @@ pub(super) struct Recovery<'a> {
     now: Option<Trying>,
     /// In place of the request's own.
     consistency: Option<Consistency>,
+    deadline: Deadline,
     /// Where the same request runs on other nodes too.
     among: Option<&'a Hedge>,
 }
@@ -130,7 +139,7 @@ impl Recovery<'_> {
     /// Sends the request once, with the room that `held` has if it is given.
     async fn one_try(&mut self, trying: Trying, held: Option<Connection>) -> Result<Page, Failure> {
         let now = self.now.insert(trying);
-        now.send(&self.session.config.load(), self.bound, self.from, held, self.consistency)?;
+        now.send(&self.session.config.load(), self.bound, self.from, held, (self.consistency, self.deadline))?;
         poll_fn(|cx| now.poll_page(cx, self.bound)).await
     }
 

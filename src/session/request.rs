@@ -230,7 +230,7 @@ impl Bound {
         from: Option<&'a PagingState>,
         dialect: Dialect,
         config: &Config,
-        consistency: Option<Consistency>,
+        (consistency, timestamp): (Option<Consistency>, Option<i64>),
     ) -> impl Message + 'a {
         let options = self.options();
         let metadata_id = known.and_then(|known| known.id.as_deref());
@@ -243,7 +243,7 @@ impl Bound {
             serial_consistency: Some(options.serial_consistency(config)),
             page_size: Some(options.page_size(config)),
             paging_state: from.map(PagingState::as_bytes),
-            timestamp: options.timestamp,
+            timestamp,
             skip_metadata,
             now_in_seconds: None,
             values: &self.values,

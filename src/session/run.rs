@@ -29,11 +29,12 @@ use super::{Inner, Request, ResultSet};
 use crate::config::Config;
 use crate::error::Error;
 
-/// When a request began and how long it may take.
+/// When a request began, how long it may take, and its write timestamp.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Deadline {
     start: Instant,
     limit: Duration,
+    timestamp: Option<i64>,
 }
 
 /// A request that is nobody else's, or shared.
@@ -183,7 +184,7 @@ fn start<'a>(
         return waited.map_or(State::Over, |waited| State::Boxed(Box::pin(waited)));
     };
     let mut trying = Trying::new(node, connection, deadline.start);
-    match trying.send(&config, own, own.from(after), None, None) {
+    match trying.send(&config, own, own.from(after), None, (None, deadline)) {
         Ok(()) => State::Waiting(trying),
         Err(failure) => recovery(session, bound, after, deadline, trying, failure),
     }
@@ -243,11 +244,17 @@ impl Deref for Owned {
 
 impl Deadline {
     fn new(options: &Options, config: &Config) -> Self {
-        Self { start: Instant::now(), limit: options.timeout(config) }
+        let timestamp = options.timestamp.or_else(|| config.timestamps.next());
+        Self { start: Instant::now(), limit: options.timeout(config), timestamp }
     }
 
     pub(super) fn limit(self) -> Duration {
         self.limit
+    }
+
+    /// The write timestamp of every try.
+    pub(super) fn timestamp(self) -> Option<i64> {
+        self.timestamp
     }
 
     pub(super) fn at(self) -> Instant {

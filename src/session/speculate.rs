@@ -117,7 +117,7 @@ async fn run(
     }
     let Some((node, connection)) = picked else { return Err(session.no_connection()) };
     let mut trying = Trying::new(node, connection, Instant::now());
-    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, None);
+    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, (None, deadline));
     let answer = match sent {
         Ok(()) => timeout_at(deadline.at(), poll_fn(|cx| trying.poll_page(cx, &bound))).await,
         Err(failure) => Ok(Err(failure)),

@@ -14,6 +14,7 @@ use super::failure::{Failure, Refused};
 use super::page::{Page, ServedBy};
 use super::prepared::Known;
 use super::request::Bound;
+use super::run::Deadline;
 use crate::config::Config;
 use crate::connection::{Connection, Reply};
 use crate::pool::Node;
@@ -47,14 +48,14 @@ impl Trying {
         bound: &Bound,
         from: Option<&PagingState>,
         held: Option<Connection>,
-        consistency: Option<Consistency>,
+        (consistency, deadline): (Option<Consistency>, Deadline),
     ) -> Result<(), Failure> {
         let dialect = self.connection.dialect();
         if from.is_some_and(|from| !from.is_for(dialect.version)) {
             return Err(Failure::Refused(Refused::PagingState(dialect.version)));
         }
         self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
-        let message = bound.message(self.known.as_deref(), from, dialect, config, consistency);
+        let message = bound.message(self.known.as_deref(), from, dialect, config, (consistency, deadline.timestamp()));
         self.reply = Some(match held {
             None => self.connection.try_send(&message)?,
             Some(mut handle) => handle.call(&message),

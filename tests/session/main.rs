@@ -12,6 +12,8 @@ mod prepared;
 mod rows;
 mod service;
 mod support;
+mod timestamps;
 mod tokens;
+mod trace;
 mod tries;
 mod types;

@@ -7,7 +7,7 @@ use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::SessionBuilder;
 use crate::config::HostIdCheck;
-use crate::policy::{RetryPolicy, SpeculativePolicy};
+use crate::policy::{RetryPolicy, SpeculativePolicy, TimestampGenerator};
 
 /// How the addresses of a name are tried.
 impl SessionBuilder {
@@ -114,6 +114,12 @@ impl SessionBuilder {
     /// Decides what follows a try that failed; [`DefaultRetry`](crate::policy::DefaultRetry) unless set.
     pub fn retry_policy(mut self, policy: impl RetryPolicy) -> Self {
         self.draft.retry_policy = Arc::new(policy);
+        self
+    }
+
+    /// Makes the write timestamps of statements that name none; the clock of this machine by default, never twice the same.
+    pub fn timestamps(mut self, generator: impl TimestampGenerator) -> Self {
+        self.draft.timestamps = Arc::new(generator);
         self
     }
 
