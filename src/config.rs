@@ -47,6 +47,28 @@ pub enum HostIdCheck {
     Reject,
 }
 
+/// How schema agreement is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Agreement {
+    /// The time between two looks.
+    pub interval: Duration,
+    /// How long to wait; zero does not wait, and counts as no agreement.
+    pub timeout: Duration,
+    /// Whether to warn when there is none.
+    pub warn_on_failure: bool,
+}
+
+/// How topology events are gathered before the nodes are read again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Debounce {
+    /// How long after the first event at most.
+    pub window: Duration,
+    /// After how many events at once.
+    pub max_events: usize,
+}
+
 /// Settings that passed every check; cheap to clone behind its `Arc`.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -79,6 +101,16 @@ pub struct Config {
     pub compression: Option<Compression>,
     /// The cluster that must answer, from the first connection on; `None` takes the first one that does.
     pub expected_cluster: Option<Arc<str>>,
+    /// Limits each read on the control connection: who answers, the node list, schema versions.
+    pub control_timeout: Duration,
+    /// Whether a reconnection plan ends with the contact points, each expanded anew.
+    pub fallback_to_contact_points: bool,
+    /// How schema agreement is waited for.
+    pub agreement: Agreement,
+    /// How topology events are gathered.
+    pub debounce: Debounce,
+    /// Whether a session that reaches no contact point goes on trying instead of failing.
+    pub reconnect_on_init: bool,
     /// The keyspace of every connection.
     pub keyspace: Option<Arc<str>>,
     /// What to do about a wrong host id.

@@ -1,16 +1,27 @@
 //! The control connection: the first way into the cluster, the list of its nodes, and its events.
+//!
+//! One task owns it, so that there is at most one: it walks a plan until somebody is adopted, serves events until the
+//! connection is lost or another one is asked for, and begins again.
 
+mod agreement;
+mod debounce;
+mod enter;
 mod first;
 mod follower;
-mod keeping;
+mod handle;
+mod hints;
+mod live;
+mod plan;
 mod reach;
 mod routes;
 #[expect(dead_code, reason = "for the schema that follows the control connection")]
 mod schema;
+mod serve;
+mod task;
 
 pub(crate) use self::{
     first::First,
     follower::{Follower, Hint, Known, View, Way},
-    keeping::{Control, Shared},
+    handle::{Control, Handle, Shared},
     reach::monitor,
 };

@@ -32,7 +32,7 @@ use self::{
 };
 pub use self::{
     accept::Accepted,
-    error::{LoginRefused, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
+    error::{LoginRefused, NotWanted, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
     open::Open,
     seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
 };

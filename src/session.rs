@@ -17,6 +17,7 @@ mod batch;
 mod builder;
 mod cache;
 mod close;
+mod cluster;
 mod cql_type;
 mod execute;
 mod failed;
@@ -86,7 +87,7 @@ use crate::{
     establish::Opener,
     metrics::SessionMetrics,
     pool::{Node, Nodes},
-    topology::{SessionEvents, Snapshot, Topology},
+    topology::Topology,
 };
 
 /// A connected client; cheap to clone, and all clones are the same session.
@@ -154,18 +155,6 @@ impl Session {
             control: Mutex::new(control),
         };
         Self { inner: Arc::new(inner) }
-    }
-
-    /// The cluster as the session knows it now: nodes, token ring, what was skipped and why.
-    #[must_use]
-    pub fn topology(&self) -> Arc<Snapshot> {
-        self.inner.topology.snapshot()
-    }
-
-    /// Hears what happens to the session from now on: nodes, control connection, contact points.
-    #[must_use]
-    pub fn events(&self) -> SessionEvents {
-        self.inner.topology.bus().subscribe()
     }
 
     /// The settings in force.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, TcpConnector};
 
-use super::{Config, Draft, Reach};
+use super::{Agreement, Config, Debounce, Draft, Reach};
 use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
@@ -33,10 +33,13 @@ impl Draft {
             ("advanced.connection.init-query-timeout", self.init_timeout),
             ("advanced.heartbeat.interval", self.heartbeat_interval),
             ("advanced.heartbeat.timeout", self.heartbeat_timeout.unwrap_or(self.init_timeout)),
+            ("advanced.control-connection.timeout", self.control_timeout.unwrap_or(self.init_timeout)),
+            ("advanced.control-connection.schema-agreement.interval", self.agreement_interval),
             ("basic.request.timeout", self.request_timeout),
         ] {
             at_least_a_millisecond(option, limit)?;
         }
+        positive("advanced.metadata.topology-event-debouncer.max-events", self.debounce_events)?;
         if let Some(0) = self.max_auth_failures {
             return Err(ConfigError::new("advanced.connection.max-auth-failures", 0, "1 or more, or leave it out"));
         }
@@ -89,6 +92,15 @@ impl Draft {
             protocol_version: self.protocol_version,
             compression: self.compression,
             expected_cluster: self.expected_cluster.clone().map(Into::into),
+            control_timeout: self.control_timeout.unwrap_or(self.init_timeout),
+            fallback_to_contact_points: self.fallback_to_contact_points,
+            agreement: Agreement {
+                interval: self.agreement_interval,
+                timeout: self.agreement_timeout,
+                warn_on_failure: self.agreement_warning,
+            },
+            debounce: Debounce { window: self.debounce_window, max_events: self.debounce_events },
+            reconnect_on_init: self.reconnect_on_init,
             keyspace,
             host_id_check: self.host_id_check,
             limits,

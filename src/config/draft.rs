@@ -102,6 +102,22 @@ pub struct Draft {
     pub expected_cluster: Option<String>,
     /// `basic.session-name`: none; a label of every metric where it is set.
     pub session_name: Option<String>,
+    /// `advanced.control-connection.timeout`: as the init timeout.
+    pub control_timeout: Option<Duration>,
+    /// `advanced.control-connection.reconnection.fallback-to-original-contact-points`: true.
+    pub fallback_to_contact_points: bool,
+    /// `advanced.control-connection.schema-agreement.interval`: 200 ms.
+    pub agreement_interval: Duration,
+    /// `advanced.control-connection.schema-agreement.timeout`: 10 s; zero does not wait, and never agrees.
+    pub agreement_timeout: Duration,
+    /// `advanced.control-connection.schema-agreement.warn-on-failure`: true.
+    pub agreement_warning: bool,
+    /// `advanced.metadata.topology-event-debouncer.window`: 1 s.
+    pub debounce_window: Duration,
+    /// `advanced.metadata.topology-event-debouncer.max-events`: 20.
+    pub debounce_events: usize,
+    /// `advanced.reconnect-on-init`: false.
+    pub reconnect_on_init: bool,
     /// `basic.session-keyspace`: none.
     pub keyspace: Option<String>,
     /// `advanced.metrics.prefix`: none; stands in front of every metric's name.
@@ -169,6 +185,14 @@ impl Default for Draft {
             client_routes_table: CLIENT_ROUTES_TABLE.to_owned(),
             client_routes_proxy_only: false,
             expected_cluster: None,
+            control_timeout: None,
+            fallback_to_contact_points: true,
+            agreement_interval: Duration::from_millis(200),
+            agreement_timeout: Duration::from_secs(10),
+            agreement_warning: true,
+            debounce_window: Duration::from_secs(1),
+            debounce_events: 20,
+            reconnect_on_init: false,
             session_name: None,
             keyspace: None,
             metrics_prefix: None,

@@ -20,6 +20,14 @@ pub const KEYS: &[&str] = &[
     "basic.request.page-size",
     "basic.request.default-idempotence",
     "advanced.control-connection.expected-cluster",
+    "advanced.control-connection.timeout",
+    "advanced.control-connection.reconnection.fallback-to-original-contact-points",
+    "advanced.control-connection.schema-agreement.interval",
+    "advanced.control-connection.schema-agreement.timeout",
+    "advanced.control-connection.schema-agreement.warn-on-failure",
+    "advanced.metadata.topology-event-debouncer.window",
+    "advanced.metadata.topology-event-debouncer.max-events",
+    "advanced.reconnect-on-init",
     "advanced.connection.max-candidate-addresses",
     "advanced.connection.candidate-order",
     "advanced.connection.attempt-delay",
@@ -73,6 +81,20 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.control-connection.expected-cluster" => draft.expected_cluster = Some(value.to_owned()),
         "basic.session-name" => draft.session_name = Some(value.to_owned()),
         "advanced.metrics.prefix" => draft.metrics_prefix = Some(value.to_owned()),
+        "advanced.control-connection.timeout" => draft.control_timeout = Some(duration(key, value)?),
+        "advanced.control-connection.reconnection.fallback-to-original-contact-points" => {
+            draft.fallback_to_contact_points = boolean(key, value)?;
+        }
+        "advanced.control-connection.schema-agreement.interval" => draft.agreement_interval = duration(key, value)?,
+        "advanced.control-connection.schema-agreement.timeout" => draft.agreement_timeout = duration(key, value)?,
+        "advanced.control-connection.schema-agreement.warn-on-failure" => {
+            draft.agreement_warning = boolean(key, value)?;
+        }
+        "advanced.metadata.topology-event-debouncer.window" => draft.debounce_window = duration(key, value)?,
+        "advanced.metadata.topology-event-debouncer.max-events" => {
+            draft.debounce_events = number(key, value, "1 or more")?;
+        }
+        "advanced.reconnect-on-init" => draft.reconnect_on_init = boolean(key, value)?,
         "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
         "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),
         "basic.request.timeout" => draft.request_timeout = duration(key, value)?,

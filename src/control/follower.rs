@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, sync::Arc};
 
-use messina_layers::Pinned;
+use messina_layers::{Address, Dial, Pinned};
 use uuid::Uuid;
 
 use crate::{
@@ -37,9 +37,15 @@ pub(crate) struct Known {
     pub(crate) connected: bool,
 }
 
+impl Known {
+    /// Whether the node is dialled at this very address.
+    pub(crate) fn is_at(&self, addr: SocketAddr) -> bool {
+        matches!(self.endpoint.address(), Address::Socket(own) if own == addr)
+    }
+}
+
 /// What the server, or the control connection itself, says about nodes. Connections are the truth.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[expect(dead_code, reason = "told as soon as events are read one by one")]
 pub(crate) enum Hint {
     /// The server says that this node answers: its back-off begins anew.
     Up(SocketAddr),
@@ -60,10 +66,8 @@ pub(crate) trait Follower: Send + 'static {
     fn known(&self) -> Vec<Known>;
 
     /// Why a node must not be the control node; `None` if it may.
-    #[expect(dead_code, reason = "asked before a connection is adopted")]
     fn refuses(&self, host_id: Uuid) -> Option<Refusal>;
 
     /// Something is worth a look.
-    #[expect(dead_code, reason = "told as soon as events are read one by one")]
     fn hint(&mut self, hint: Hint);
 }

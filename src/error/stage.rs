@@ -20,6 +20,8 @@ pub const CLUSTER: Stage = Stage::new("cluster");
 pub const KEYSPACE: Stage = Stage::new("keyspace");
 /// Reading and checking who answered.
 pub const IDENTITY: Stage = Stage::new("identity");
+/// Deciding whether who answers is wanted as control node.
+pub const ADOPTION: Stage = Stage::new("adoption");
 /// REGISTER.
 pub const REGISTER: Stage = Stage::new("register");
 /// Reading the list of nodes on the first control connection.

@@ -2,10 +2,14 @@
 
 use std::fmt;
 
+use messina_layers::{Stage, error::AttemptError};
 use thiserror::Error;
 use uuid::Uuid;
 
-use crate::protocol::{ProtocolVersion, response::Response};
+use crate::{
+    protocol::{ProtocolVersion, response::Response},
+    topology::Refusal,
+};
 
 /// The server does not speak the version it was asked in.
 #[derive(Clone, Debug)]
@@ -80,6 +84,23 @@ pub enum WrongHost {
     /// It has no host id.
     #[error("the server reports no host id")]
     NoHostId,
+}
+
+/// A node answers that is not wanted as control node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("node {host_id} is not wanted here: {reason}")]
+#[non_exhaustive]
+pub struct NotWanted {
+    /// The node.
+    pub host_id: Uuid,
+    /// Why.
+    pub reason: Refusal,
+}
+
+impl NotWanted {
+    pub(super) fn at(stage: Stage, host_id: Uuid, reason: Refusal) -> AttemptError {
+        AttemptError::new(stage, Self { host_id, reason })
+    }
 }
 
 /// The server answered something else than what was asked.

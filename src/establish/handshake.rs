@@ -22,7 +22,7 @@ use tower_service::Service;
 
 use super::{
     Open, auth,
-    error::{UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
+    error::{NotWanted, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
     notes::Noted,
 };
 use crate::{
@@ -205,14 +205,14 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
 
     /// Compares the host id that ScyllaDB tells in SUPPORTED with the expected one, before anything costs.
     fn check_host(&self, supported: &Supported) -> Step<()> {
+        // Text that is no id tells nothing.
+        let Some(actual) = supported.first("SCYLLA_HOST_ID").and_then(|text| text.parse().ok()) else { return Ok(()) };
+        if let Some(reason) = self.target.admission().and_then(|admission| admission.host(actual)) {
+            return Err(NotWanted::at(stage::ADOPTION, actual, reason));
+        }
         let check = self.target.config().host_id_check;
         let proving = self.target.host_to_prove();
-        let expected = self.target.expected_host().or(proving);
-        let (Some(expected), Some(actual)) = (expected, supported.first("SCYLLA_HOST_ID")) else {
-            return Ok(());
-        };
-        // Text that is no id tells nothing.
-        let Ok(actual) = actual.parse() else { return Ok(()) };
+        let Some(expected) = self.target.expected_host().or(proving) else { return Ok(()) };
         if actual == expected || (check == HostIdCheck::Off && proving.is_none()) {
             return Ok(());
         }

@@ -21,7 +21,11 @@ use tokio::{
 };
 use tower::{Layer, Service, ServiceExt};
 
-use super::{Open, error::WrongHost, handshake::Greeted};
+use super::{
+    Open,
+    error::{NotWanted, WrongHost},
+    handshake::Greeted,
+};
 use crate::{
     error::stage,
     topology::{BoxIdentity, IdentityRequest, NodeInfo},
@@ -79,7 +83,12 @@ where
         let identity = self.identity.clone();
         Box::pin(async move {
             let mut greeted = greeted.await?;
-            if greeted.target.expected_host().is_some() {
+            let admission = greeted.target.admission().cloned();
+            if let Some(expected) = greeted.target.expected_host() {
+                // Things may have changed since the plan was made.
+                if let Some(reason) = admission.and_then(|admission| admission.host(expected)) {
+                    return Err(NotWanted::at(stage::ADOPTION, expected, reason));
+                }
                 return Ok((greeted, None));
             }
             let limit = greeted.target.config().init_timeout;
@@ -89,6 +98,9 @@ where
             let node = node.map_err(|error| AttemptError::from_box(error, stage::IDENTITY))?;
             if let Some(notes) = greeted.target.notes() {
                 notes.lap(stage::IDENTITY);
+            }
+            if let Some(reason) = admission.and_then(|admission| admission.node(&node)) {
+                return Err(NotWanted::at(stage::ADOPTION, node.host_id, reason));
             }
             if let Some(expected) = greeted.target.host_to_prove().filter(|expected| *expected != node.host_id) {
                 let wrong = WrongHost::Other { expected, actual: node.host_id };

@@ -6,7 +6,9 @@ use messina_layers::{Address, Dial, HostAddr, LocalBind, LocalPorts, Pinnable, P
 use uuid::Uuid;
 
 use super::{Notes, Round};
-use crate::{config::Config, connection::EventSink, endpoint::Endpoint, protocol::ProtocolVersion};
+use crate::{
+    config::Config, connection::EventSink, endpoint::Endpoint, protocol::ProtocolVersion, topology::Admission,
+};
 
 /// What a connection is opened to, and what is expected there.
 ///
@@ -24,6 +26,7 @@ pub struct Open {
     round: Option<Round>,
     notes: Option<Notes>,
     at_port: Option<(u16, LocalPorts)>,
+    admission: Option<Admission>,
 }
 
 impl Open {
@@ -42,6 +45,7 @@ impl Open {
             round: None,
             notes: None,
             at_port: None,
+            admission: None,
         }
     }
 
@@ -101,6 +105,12 @@ impl Open {
         self
     }
 
+    /// Refuses who is not wanted, as soon as it is known who answers.
+    pub(crate) fn admitted_by(mut self, admission: &Admission) -> Self {
+        self.admission = Some(admission.clone());
+        self
+    }
+
     /// The endpoint, with its pin where it has one.
     #[must_use]
     pub fn endpoint(&self) -> &Pinned<Endpoint> {
@@ -156,6 +166,10 @@ impl Open {
 
     pub(super) fn notes(&self) -> Option<&Notes> {
         self.notes.as_ref()
+    }
+
+    pub(super) fn admission(&self) -> Option<&Admission> {
+        self.admission.as_ref()
     }
 
     /// The only version to speak, configured or latched.

@@ -22,7 +22,11 @@ use messina_layers::{
 use thiserror::Error;
 use tower::{Layer, Service};
 
-use super::{Open, error::WrongHost};
+use super::{
+    Open,
+    error::{NotWanted, WrongHost},
+};
+use crate::error::stage;
 
 /// The memory of one round; a clone is the same memory.
 #[derive(Clone, Default)]
@@ -79,12 +83,20 @@ impl Round {
     }
 }
 
+/// An address of which it is known that a node is there that is not wanted.
+fn unwanted(target: &Open, addr: SocketAddr) -> Option<FailedAttempt> {
+    let (host_id, reason) = target.admission()?.address(addr)?;
+    Some(FailedAttempt::new(addr, NotWanted::at(stage::ADOPTION, host_id, reason), Duration::ZERO))
+}
+
 /// Whether the next plan entry would fail there too, whoever it expects.
 fn holds_for_all(error: &AttemptError) -> bool {
     let expected_another = error.find::<WrongHost>().is_some_and(|wrong| matches!(wrong, WrongHost::Other { .. }));
+    // Who is not wanted now may be wanted by the next entry's time.
+    let not_wanted = error.find::<NotWanted>().is_some();
     // An attempt that was cut off by the winner did not fail.
     let cut_off = error.find::<GivenUp>().is_some();
-    error.scope() != Scope::Endpoint && !expected_another && !cut_off
+    error.scope() != Scope::Endpoint && !expected_another && !not_wanted && !cut_off
 }
 
 impl fmt::Debug for Round {
@@ -131,13 +143,14 @@ where
         let target = candidates.target().clone();
         let Some(round) = target.round().cloned() else { return Box::pin(self.inner.call(candidates)) };
         let mut before = Vec::new();
-        let left = candidates.filtered(|addr| match round.before(&target, *addr) {
-            Some(failed) => {
-                before.push(failed);
-                false
-            }
-            None => true,
-        });
+        let left =
+            candidates.filtered(|addr| match unwanted(&target, *addr).or_else(|| round.before(&target, *addr)) {
+                Some(failed) => {
+                    before.push(failed);
+                    false
+                }
+                None => true,
+            });
         let Ok(candidates) = left else {
             let error = ConnectError::Exhausted { target: target.address(), failed: before };
             return Box::pin(std::future::ready(Err(error)));

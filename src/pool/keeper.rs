@@ -106,12 +106,15 @@ impl Follower for Keeper {
     fn update(&mut self, view: &View) {
         let infos = view.snapshot.nodes();
         self.settle_local(infos, view.local);
-        let gone: Vec<_> = self.kept.keys().copied().filter(|id| view.snapshot.node(*id).is_none()).collect();
+        // Nodes that the filter leaves out are known, and never connected to.
+        let ours = |id: Uuid| view.snapshot.node(id).is_some() && !view.snapshot.is_ignored(id);
+        let gone: Vec<_> = self.kept.keys().copied().filter(|id| !ours(*id)).collect();
         for host_id in gone {
             self.remove(host_id);
         }
         // The node that let us in first: it is known to answer.
-        let (local, others): (Vec<_>, Vec<_>) = infos.iter().partition(|info| info.host_id == view.local);
+        let infos = infos.iter().filter(|info| ours(info.host_id));
+        let (local, others): (Vec<_>, Vec<_>) = infos.partition(|info| info.host_id == view.local);
         for info in local.into_iter().chain(others) {
             self.keep(info, view);
         }

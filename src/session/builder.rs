@@ -7,7 +7,7 @@ mod reach;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use messina_layers::BoxConnect;
+use messina_layers::{Backoff, BoxConnect};
 
 use super::{BoxRequests, Session};
 use crate::{
@@ -20,8 +20,11 @@ use crate::{
     metrics::SessionMetrics,
     pool::{Keeper, Node, Nodes},
     protocol::ProtocolVersion,
-    topology::{EventBus, Topology, TopologyMonitor},
+    topology::{EventBus, NodeFilter, Topology, TopologyMonitor},
 };
+
+/// Rounds over the contact points repeat about this often, where the first connect is waited for.
+const ROUND: Duration = Duration::from_secs(1);
 
 /// Collects settings; [`build`](Self::build) checks them and connects.
 ///
@@ -39,6 +42,7 @@ pub struct SessionBuilder {
     requests: Option<Wrap<BoxRequests>>,
     monitor: Option<Arc<dyn TopologyMonitor>>,
     bus: Option<EventBus>,
+    filter: Option<NodeFilter>,
     error: Option<ConfigError>,
 }
 
@@ -208,9 +212,10 @@ impl SessionBuilder {
             None => control::monitor(&config),
         };
         // An identity service of the application's own comes before that of the monitor.
-        seams.identity = self.identity.unwrap_or_else(|| monitor.identity());
+        let identity = self.identity.unwrap_or_else(|| monitor.identity());
+        seams.identity = identity.clone();
         (seams.connect, seams.candidate) = (self.connect, self.candidate);
-        let shared = Shared { monitor, topology: Topology::new(self.bus.unwrap_or_default()) };
+        let shared = Shared::new(monitor, identity, Topology::new(self.bus.unwrap_or_default()), self.filter);
         Ok((config, seams, shared))
     }
 
@@ -229,7 +234,7 @@ impl SessionBuilder {
 async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Session, Error> {
     let metrics = SessionMetrics::new(&config.metrics);
     let stack = establish::connect(&config, seams.clone());
-    let first = First::connect(&config, &stack, &shared).await?;
+    let first = first(&config, &stack, &shared).await?;
     let latched = (first.cluster_name().into(), first.version());
     let opener = Opener::new(stack, seams, LiveConfig::new(config), metrics, latched);
     let topology = shared.topology.clone();
@@ -241,6 +246,21 @@ async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Se
         return Err(no_connection(&nodes.all()));
     }
     Ok(Session::assemble(opener, nodes, topology, control))
+}
+
+/// The first control connection; if it is to be waited for, rounds go on about every second.
+async fn first(config: &Arc<Config>, stack: &BoxConnect<Open, Accepted>, shared: &Shared) -> Result<First, Error> {
+    let mut delays = Backoff::new(ROUND, ROUND * 2);
+    loop {
+        match First::connect(config, stack, shared).await {
+            Err(error) if config.reconnect_on_init => {
+                tracing::warn!("{error}; trying again");
+                delays.reset();
+                tokio::time::sleep(delays.next_delay()).await;
+            }
+            result => return result,
+        }
+    }
 }
 
 fn no_connection(nodes: &[Arc<Node>]) -> Error {

@@ -33,6 +33,14 @@ impl FromStr for Token {
 }
 
 /// Every token with its owner, in order.
+///
+/// ```
+/// use messina::topology::{NodeIndex, Token, TokenRing};
+///
+/// let ring = TokenRing::new(vec![(Token(10), NodeIndex(0)), (Token(20), NodeIndex(1))]);
+/// assert_eq!(ring.owner(Token(15)), Some(NodeIndex(1)));
+/// assert_eq!(ring.owner(Token(21)), Some(NodeIndex(0)), "around the end");
+/// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenRing {
     tokens: Vec<Token>,
@@ -40,10 +48,10 @@ pub struct TokenRing {
 }
 
 impl TokenRing {
-    /// A ring of these tokens and owners, in any order; of two owners of one token the first stays.
+    /// A ring of these tokens and owners, in any order; of several owners of one token the lowest place stays.
     #[must_use]
     pub fn new(mut owned: Vec<(Token, NodeIndex)>) -> Self {
-        owned.sort_by_key(|(token, _)| *token);
+        owned.sort_unstable();
         owned.dedup_by_key(|(token, _)| *token);
         let (tokens, owners) = owned.into_iter().unzip();
         Self { tokens, owners }
@@ -61,8 +69,14 @@ impl TokenRing {
         self.tokens.is_empty()
     }
 
+    /// The tokens, in order.
+    #[must_use]
+    pub fn tokens(&self) -> &[Token] {
+        &self.tokens
+    }
+
     /// The place of the first token that is not below this one, around the end of the ring.
-    fn place(&self, token: Token) -> usize {
+    pub(super) fn place(&self, token: Token) -> usize {
         let place = self.tokens.partition_point(|own| *own < token);
         if place == self.tokens.len() { 0 } else { place }
     }
@@ -71,5 +85,16 @@ impl TokenRing {
     #[must_use]
     pub fn owner(&self, token: Token) -> Option<NodeIndex> {
         self.owners.get(self.place(token)).copied()
+    }
+
+    /// The owners from this token on, clockwise, once around; a node comes as often as it has tokens.
+    pub fn clockwise(&self, token: Token) -> impl Iterator<Item = NodeIndex> {
+        self.from(self.place(token))
+    }
+
+    /// The owners from this place on, clockwise, once around.
+    pub(super) fn from(&self, place: usize) -> impl Iterator<Item = NodeIndex> {
+        let (before, after) = self.owners.split_at(place.min(self.owners.len()));
+        after.iter().chain(before).copied()
     }
 }

@@ -15,6 +15,7 @@ pub struct Snapshot {
     nodes: Vec<Arc<NodeInfo>>,
     ring: TokenRing,
     skipped: Vec<Skipped>,
+    ignored: Vec<Uuid>,
     cluster_name: Option<String>,
     partitioner: Option<String>,
     told: Option<Told>,
@@ -65,8 +66,10 @@ impl Snapshot {
             }
             dialled
         });
+        let murmur3 = partitioner.as_deref().is_none_or(|class| class.ends_with("Murmur3Partitioner"));
         let mut owned = Vec::with_capacity(nodes.iter().map(|node| node.tokens.len()).sum());
-        for (index, node) in (0..).map(NodeIndex).zip(&nodes) {
+        // The tokens of another partitioner are no numbers of 64 bits, and nobody can compute a key's here.
+        for (index, node) in (0..).map(NodeIndex).zip(&nodes).filter(|_| murmur3) {
             for text in &node.tokens {
                 match text.parse::<Token>() {
                     Ok(token) => owned.push((token, index)),
@@ -74,7 +77,21 @@ impl Snapshot {
                 }
             }
         }
-        Self { nodes, ring: TokenRing::new(owned), skipped, cluster_name, partitioner, told }
+        let (ring, ignored) = (TokenRing::new(owned), Vec::new());
+        Self { nodes, ring, skipped, ignored, cluster_name, partitioner, told }
+    }
+
+    /// The same, where the session has nothing to do with the nodes that the filter leaves out.
+    #[must_use]
+    pub fn filtered(mut self, wanted: impl Fn(&NodeInfo) -> bool) -> Self {
+        self.ignored = self.nodes.iter().filter(|node| !wanted(node)).map(|node| node.host_id).collect();
+        self
+    }
+
+    /// Whether the node filter leaves this node out: it is known, and never connected to.
+    #[must_use]
+    pub fn is_ignored(&self, host_id: Uuid) -> bool {
+        self.ignored.binary_search(&host_id).is_ok()
     }
 
     /// The nodes, sorted by host id.

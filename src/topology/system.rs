@@ -1,6 +1,7 @@
 //! The topology monitor that ships: `system.local` and the peers table.
 
 use std::{
+    collections::HashSet,
     future::Future,
     pin::Pin,
     sync::{
@@ -13,6 +14,7 @@ use std::{
 use messina_layers::error::BoxError;
 use scylla_cql_core::frame::types::Consistency;
 use tower::{Service, service_fn};
+use uuid::Uuid;
 
 use super::{
     NodeInfo, Skipped,
@@ -92,7 +94,7 @@ impl SystemTables {
         if !self.without_peers_v2.load(Ordering::Relaxed) {
             newer = match query(connection, PEERS_V2).await? {
                 Ok(rows) => Ok(rows),
-                Err(error) if error.code == 0x2200 => {
+                Err(error) if lacks_peers_v2(&error) => {
                     self.without_peers_v2.store(true, Ordering::Relaxed);
                     Err(())
                 }
@@ -104,22 +106,47 @@ impl SystemTables {
             Err(()) => ("system.peers", query(connection, PEERS).await?.map_err(BoxError::from)?),
         };
         let mut list = NodeList::new(vec![request.local.clone()]);
+        let mut seen = HashSet::from([request.local.host_id]);
         for row in rows.raw() {
             let node = match row {
                 Ok(columns) => NodeInfo::from_peer(table, columns, connection.peer().port()),
                 Err(error) => Err(Skipped::new(table, "an unknown host", "?", "?", error)),
             };
-            match node {
-                Ok(node) if list.nodes.iter().any(|known| known.host_id == node.host_id) => {
-                    let id = node.host_id;
-                    list.skipped.push(Skipped::new(table, id, "host_id", id, "the host id is listed twice"));
-                }
+            match node.and_then(|node| checked(node, table, &request.local, &mut seen)) {
                 Ok(node) => list.nodes.push(node),
                 Err(skipped) => list.skipped.push(skipped),
             }
         }
         Ok(list)
     }
+}
+
+/// A node of the peers table, unless it is listed already.
+fn checked(
+    node: NodeInfo,
+    table: &'static str,
+    local: &NodeInfo,
+    seen: &mut HashSet<Uuid>,
+) -> Result<NodeInfo, Skipped> {
+    let id = node.host_id;
+    if id == local.host_id {
+        return Err(Skipped::new(table, id, "host_id", id, "it is the control node itself"));
+    }
+    // Of two nodes behind one balancer only what clients dial is the same.
+    let same = node.address == local.address && node.broadcast == local.broadcast && local.broadcast.is_some();
+    if let Some(address) = node.address.filter(|_| same) {
+        let reason = format_args!("it is the address of {}, the control node itself", local.host_id);
+        return Err(Skipped::new(table, id, "native_address", address, reason));
+    }
+    if !seen.insert(id) {
+        return Err(Skipped::new(table, id, "host_id", id, "the host id is listed twice"));
+    }
+    Ok(node)
+}
+
+/// Whether the server says, in one of two ways, that it has no such table.
+fn lacks_peers_v2(error: &ServerError) -> bool {
+    error.code == 0x2200 || (error.code == 0 && error.message.contains("Unknown keyspace/cf pair (system.peers_v2)"))
 }
 
 impl TopologyMonitor for SystemTables {

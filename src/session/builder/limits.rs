@@ -87,6 +87,42 @@ impl SessionBuilder {
         self
     }
 
+    /// Limits each read on the control connection; the init timeout by default.
+    pub fn control_timeout(mut self, limit: Duration) -> Self {
+        self.draft.control_timeout = Some(limit);
+        self
+    }
+
+    /// Whether the contact points, expanded anew, are tried when no known node can be reached; true by default.
+    ///
+    /// It is the way back to a cluster whose addresses have all changed. Addresses that failed earlier in the same
+    /// round are not dialled again, so unchanged names cost little.
+    pub fn fallback_to_contact_points(mut self, fallback: bool) -> Self {
+        self.draft.fallback_to_contact_points = fallback;
+        self
+    }
+
+    /// Goes on trying while no contact point can be reached, instead of failing; false by default.
+    ///
+    /// Rounds repeat about every second. Dropping the future of [`build`](Self::build) stops it.
+    pub fn wait_until_connected(mut self, wait: bool) -> Self {
+        self.draft.reconnect_on_init = wait;
+        self
+    }
+
+    /// Waits for schema agreement this long, with a look at every `interval`; 10 s and 200 ms by default. A `timeout`
+    /// of zero does not wait, and counts as no agreement.
+    pub fn schema_agreement(mut self, interval: Duration, timeout: Duration) -> Self {
+        (self.draft.agreement_interval, self.draft.agreement_timeout) = (interval, timeout);
+        self
+    }
+
+    /// Reads the nodes again this long after a topology event, or at once after so many; 1 s and 20 by default.
+    pub fn debounce_topology_events(mut self, window: Duration, max_events: usize) -> Self {
+        (self.draft.debounce_window, self.draft.debounce_events) = (window, max_events);
+        self
+    }
+
     /// What to do when a server tells another host id than the expected one; reject by default.
     pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
         self.draft.host_id_check = check;

@@ -127,4 +127,11 @@ impl SessionBuilder {
         self.bus = Some(bus);
         self
     }
+
+    /// Has nothing to do with the nodes for which this is false: no connection, and never as control node. They stay
+    /// in [`Session::topology`](super::Session::topology), marked as ignored.
+    pub fn node_filter(mut self, wanted: impl Fn(&NodeInfo) -> bool + Send + Sync + 'static) -> Self {
+        self.filter = Some(Arc::new(wanted));
+        self
+    }
 }
