@@ -71,7 +71,7 @@ async fn a_refused_version_leaves_nothing_out() {
     // The control connection is lost at its next refresh; the node's own connection is not.
     node.fault(Stage::Peers, Fault::Close.times(1));
     node.fault(Stage::Options, Fault::error(0x000A, "Invalid or unsupported protocol version").times(1));
-    assert_eq!(node.push(&Push::status("UP", node.addr())), 1);
+    assert_eq!(node.push(&Push::topology("NEW_NODE", node.addr())), 1);
     node.wait_for(SOON, |seen| seen.iter().any(|one| one.count(Stage::Peers) == 2)).await.unwrap();
     let lost = tokio::time::Instant::now();
     node.wait_for(SOON, |seen| seen.last().is_some_and(|one| one.count(Stage::Register) == 1)).await.unwrap();
