@@ -3,8 +3,6 @@
 // From the left to the right: each module imports only from those above it.
 mod table;
 pub mod error;
-// Called by modules as they come.
-#[allow(dead_code, reason = "some handles have no caller yet")]
 pub mod metrics;
 #[doc(hidden)]
 pub mod protocol;

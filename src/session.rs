@@ -98,7 +98,6 @@ pub struct Session {
 
 struct Inner {
     config: LiveConfig,
-    #[allow(dead_code, reason = "no caller yet")]
     metrics: SessionMetrics,
     // What connections are opened with; none where they were made elsewhere.
     #[allow(dead_code, reason = "no caller yet")]
@@ -129,7 +128,8 @@ impl Session {
     pub fn over_connections(config: Config, connections: impl IntoIterator<Item = (Uuid, Connection)>) -> Self {
         let metrics = SessionMetrics::new(&config.metrics);
         let nodes = Nodes::default();
-        let node = |(host_id, connection): (Uuid, Connection)| Arc::new(Node::over_connection(host_id, connection));
+        let node =
+            |(host_id, connection): (Uuid, Connection)| Arc::new(Node::over_connection(host_id, connection, &metrics));
         nodes.replace(connections.into_iter().map(node).collect());
         Self::new(LiveConfig::new(Arc::new(config)), metrics, None, nodes, Topology::default(), None)
     }

@@ -181,7 +181,6 @@ impl Connection {
     }
 
     /// Has its numbers told to whom it belongs to; only the first call counts.
-    #[allow(dead_code, reason = "called by pools that count")]
     pub(crate) fn observe(&self, metrics: ConnectionMetrics) {
         self.shared().observe(metrics);
     }

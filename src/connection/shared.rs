@@ -127,7 +127,6 @@ impl Shared {
     }
 
     /// Has the numbers told from now on; those of before as well.
-    #[allow(dead_code, reason = "called by pools that count")]
     pub(super) fn observe(&self, metrics: ConnectionMetrics) {
         if let Err(second) = self.metrics.set(metrics) {
             drop(second);

@@ -39,6 +39,7 @@ impl ConnectionMetrics {
         Self { session: Arc::clone(&node.session), node: Some(node), open: AtomicBool::new(true) }
     }
 
+    #[allow(dead_code, reason = "no caller yet")]
     pub(super) fn of_control(session: Arc<session::Handles>) -> Self {
         Self { session, node: None, open: AtomicBool::new(true) }
     }

@@ -116,6 +116,14 @@ impl NodeMetrics {
         *called = Some((now, gauge));
     }
 
+    /// The node is gone: its name goes to 0, and so does the rest as its connections end.
+    pub(crate) fn removed(&self) {
+        let called = self.called.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some((_, gauge)) = called {
+            gauge.decrement(1.0);
+        }
+    }
+
     /// The part of one connection that its pool opened.
     pub(crate) fn connection(&self) -> ConnectionMetrics {
         ConnectionMetrics::of_pool(Arc::clone(&self.handles))
@@ -178,9 +186,7 @@ impl Handles {
 
 impl Drop for NodeMetrics {
     fn drop(&mut self) {
-        if let Some((_, gauge)) = self.called.get_mut().unwrap_or_else(PoisonError::into_inner).take() {
-            gauge.decrement(1.0);
-        }
+        self.removed();
     }
 }
 

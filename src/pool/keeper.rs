@@ -79,7 +79,7 @@ impl Keeper {
             return;
         }
         self.remove(info.host_id);
-        let node = Arc::new(Node::new(Arc::clone(info), endpoint.clone(), is_local));
+        let node = Arc::new(Node::new(Arc::clone(info), endpoint.clone(), is_local, self.opener.metrics()));
         node.learn(info, &endpoint, way);
         let filling = Filling::new(self.opener.clone(), self.nodes.clone(), self.gate.clone(), Arc::clone(&node));
         let task = tokio::spawn(filling.run());

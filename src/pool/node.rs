@@ -19,7 +19,13 @@ use super::{
     live::{Live, Slot},
     state::Standing,
 };
-use crate::{connection::Connection, control::Way, endpoint::Endpoint, topology::NodeInfo};
+use crate::{
+    connection::Connection,
+    control::Way,
+    endpoint::Endpoint,
+    metrics::{NodeMetrics, SessionMetrics},
+    topology::NodeInfo,
+};
 
 /// A member of the cluster with its connections.
 pub(crate) struct Node {
@@ -29,6 +35,7 @@ pub(crate) struct Node {
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
     pub(super) facts: Mutex<Facts>,
+    metrics: NodeMetrics,
     woken: Notify,
 }
 
@@ -67,7 +74,7 @@ pub(super) struct Wish {
 
 impl Node {
     /// A node that is not connected yet; `local` ones are preferred.
-    pub(crate) fn new(info: Arc<NodeInfo>, endpoint: Endpoint, local: bool) -> Self {
+    pub(crate) fn new(info: Arc<NodeInfo>, endpoint: Endpoint, local: bool, metrics: &SessionMetrics) -> Self {
         let facts = Facts {
             endpoint: Pinned::new(endpoint),
             epoch: 0,
@@ -89,14 +96,17 @@ impl Node {
             live: ArcSwap::default(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
+            metrics: metrics.node(facts.info.host_id),
             facts: Mutex::new(facts),
             woken: Notify::new(),
         }
     }
 
     /// A node whose one connection was made elsewhere.
-    pub(crate) fn over_connection(host_id: Uuid, connection: Connection) -> Self {
-        let node = Self::new(Arc::new(NodeInfo::new(host_id)), Endpoint::from(connection.peer()), true);
+    pub(crate) fn over_connection(host_id: Uuid, connection: Connection, metrics: &SessionMetrics) -> Self {
+        let endpoint = Endpoint::from(connection.peer());
+        let node = Self::new(Arc::new(NodeInfo::new(host_id)), endpoint, true, metrics);
+        connection.observe(node.metrics.connection());
         let connection = Arc::new(connection);
         let slot = Slot { connection, shard: None, via: false, epoch: 0, opened: Instant::now() };
         node.change(|slots| slots.push(slot));
@@ -106,6 +116,11 @@ impl Node {
 
     pub(crate) fn host_id(&self) -> Uuid {
         self.host_id
+    }
+
+    /// What it counts.
+    pub(crate) fn metrics(&self) -> &NodeMetrics {
+        &self.metrics
     }
 
     /// How it is dialled: what it advertises, with the pin of a name that was resolved.
@@ -189,6 +204,7 @@ impl Node {
         facts.over = true;
         let aside = std::mem::take(&mut facts.aside);
         let live = self.live.swap(Arc::default());
+        self.metrics.removed();
         drop(facts);
         live.slots.iter().chain(&aside).map(|slot| Arc::clone(&slot.connection)).collect()
     }
@@ -242,6 +258,8 @@ impl Node {
     /// Takes over what the cluster says now; answers whether the node is dialled in another way than before.
     pub(super) fn learn(&self, info: &Arc<NodeInfo>, endpoint: &Endpoint, way: Option<&Way>) -> bool {
         let mut facts = self.facts();
+        // Its name as it is configured or advertised: never the pin, which may come and go.
+        self.metrics.called(endpoint.to_string(), info.datacenter.as_deref(), info.rack.as_deref());
         facts.info = Arc::clone(info);
         if let Some(way) = way {
             facts.way = Some(way.clone());

@@ -65,6 +65,12 @@ impl Cache {
         slot
     }
 
+    /// How many are kept.
+    pub(super) fn len(&self) -> usize {
+        let by_text = self.by_text.read().unwrap_or_else(PoisonError::into_inner);
+        by_text.values().map(Vec::len).sum()
+    }
+
     /// Forgets a slot whose statement could not be prepared, unless somebody else prepared it meanwhile.
     pub(super) fn forget(&self, text: &str, slot: &Arc<Slot>) {
         let mut by_text = self.by_text.write().unwrap_or_else(PoisonError::into_inner);

@@ -114,7 +114,10 @@ impl Inner {
         let slot = self.cache.slot(&statement.text, statement.keyspace.as_ref());
         let prepared = slot.prepared.get_or_try_init(|| self.prepare(statement, deadline));
         let result = match timeout_at(deadline.at(), prepared).await {
-            Ok(Ok(prepared)) => return Ok(prepared.clone()),
+            Ok(Ok(prepared)) => {
+                self.metrics.prepared(self.cache.len());
+                return Ok(prepared.clone());
+            }
             Ok(Err(error)) => Err(error),
             Err(_) => Err(Error::new(
                 Kind::Timeout,
@@ -122,6 +125,7 @@ impl Inner {
             )),
         };
         self.cache.forget(&statement.text, &slot);
+        self.metrics.prepared(self.cache.len());
         result
     }
 

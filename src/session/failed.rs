@@ -11,6 +11,7 @@ use super::recovery::Recovery;
 use super::run::Deadline;
 use super::trying::Trying;
 use crate::error::{ContactPointFailed, Error, Kind, Try};
+use crate::metrics::TryClass;
 
 /// A try that was cut.
 #[derive(Clone, Debug, ThisError)]
@@ -20,6 +21,7 @@ struct NoAnswer;
 impl Trying {
     /// This try as one that failed.
     pub(super) fn failed(&self, failure: Failure) -> Try {
+        self.node.metrics().try_failed(failure.class());
         self.as_try(failure.into_cause())
     }
 
@@ -34,6 +36,7 @@ pub(super) fn timed_out(mut tries: Vec<Try>, now: Option<&Trying>, deadline: Dea
     let limit = deadline.limit();
     let message = match now {
         Some(now) => {
+            now.node.metrics().try_failed(TryClass::Aborted);
             tries.push(now.as_try(Arc::new(NoAnswer)));
             format!("no answer within {limit:?}")
         }

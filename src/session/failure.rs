@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::connection::{Delivery, ReplyError, TrySendError};
 use crate::error::Kind;
+use crate::metrics::TryClass;
 use crate::policy::{FailedTry, RetryCause, RetryDecision, RetryPolicy};
 use crate::protocol::ProtocolVersion;
 use crate::protocol::request::RequestError;
@@ -146,6 +147,21 @@ impl Failure {
             Self::Invalid(_) | Self::Refused(_) => Kind::Statement,
             Self::Server(_) | Self::NotPrepared(_) => Kind::Server,
             Self::Unreadable(_) => Kind::Protocol,
+        }
+    }
+
+    /// In the words of the metrics.
+    pub(super) fn class(&self) -> TryClass {
+        match self {
+            Self::Full | Self::NotSent(_) | Self::Invalid(_) | Self::Refused(_) => TryClass::Unsent,
+            Self::Lost(_) => TryClass::Aborted,
+            Self::Server(error) => match error.code {
+                code::WRITE_TIMEOUT => TryClass::WriteTimeout,
+                code::READ_TIMEOUT => TryClass::ReadTimeout,
+                code::UNAVAILABLE => TryClass::Unavailable,
+                _ => TryClass::Other,
+            },
+            Self::NotPrepared(_) | Self::Unreadable(_) => TryClass::Other,
         }
     }
 

@@ -85,7 +85,7 @@ impl Recovery<'_> {
                 self.consistency = Some(at);
             }
             let was_full = matches!(failure, Failure::Full);
-            let kind = failure.kind();
+            let (kind, class) = (failure.kind(), failure.class());
             let Some(last) = self.now.take() else { return Err(self.session.no_connection()) };
             let tried = last.failed(failure);
             tracing::debug!(node = %tried.host_id, addr = %tried.addr, cause = %tried.error, next = ?step, "try failed");
@@ -93,27 +93,37 @@ impl Recovery<'_> {
             let result = match step {
                 Step::End => return Err(self.gave_up(kind, idempotent)),
                 Step::Ignore => {
+                    last.node.metrics().ignored(class);
                     let page = last.done_without_rows();
                     self.now = Some(last);
                     return Ok(page);
                 }
-                Step::Again(_) => self.one_try(last.again(Instant::now()), None).await,
+                Step::Again(_) => {
+                    last.node.metrics().retried(class);
+                    self.one_try(last.again(Instant::now()), None).await
+                }
                 Step::Prepare => match self.prepare_on(&last).await {
-                    Ok(()) => self.one_try(last.again(Instant::now()), None).await,
+                    Ok(()) => {
+                        last.node.metrics().retried(class);
+                        self.one_try(last.again(Instant::now()), None).await
+                    }
                     Err(failure) => Err(failure),
                 },
                 Step::Next(_) => {
                     retries.next_node();
+                    let failed = last.node;
                     if was_full {
-                        full.push(last.node);
+                        full.push(Arc::clone(&failed));
                     }
                     let tried: Vec<_> = self.tries.iter().map(|tried| tried.host_id).collect();
                     match self.pick(&tried) {
                         Some((node, connection)) => {
+                            failed.metrics().retried(class);
                             self.one_try(Trying::new(node, connection, Instant::now()), None).await
                         }
                         None => match wait_for_room(&mut full).await {
                             Some((node, held)) => {
+                                failed.metrics().retried(class);
                                 let connection = Arc::new(held.clone());
                                 self.one_try(Trying::new(node, connection, Instant::now()), Some(held)).await
                             }

@@ -11,7 +11,7 @@ use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use pin_project_lite::pin_project;
@@ -55,6 +55,8 @@ pin_project! {
         deadline: Option<Deadline>,
         // Within the application's layers already.
         bare: bool,
+        // Whether the session counts it; not if another one around it is counted.
+        counted: bool,
         state: State<'a>,
         #[pin]
         sleep: Option<Sleep>,
@@ -72,12 +74,21 @@ enum State<'a> {
 impl<'a> Running<'a> {
     /// A request whose time begins when it is first polled, or has begun already.
     pub(super) fn new(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self { session, bound: Some(bound), after: None, deadline, bare: false, state: State::Start, sleep: None }
+        Self {
+            session,
+            bound: Some(bound),
+            after: None,
+            deadline,
+            bare: false,
+            counted: true,
+            state: State::Start,
+            sleep: None,
+        }
     }
 
     /// The same within the layers that the application put around requests.
     pub(super) fn bare(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self { bare: true, ..Self::new(session, bound, deadline) }
+        Self { bare: true, counted: false, ..Self::new(session, bound, deadline) }
     }
 
     /// A page that comes after another, from the same node if it is still there.
@@ -93,6 +104,7 @@ impl<'a> Running<'a> {
             after: None,
             deadline: None,
             bare: false,
+            counted: true,
             state: State::Failed(error),
             sleep: None,
         }
@@ -105,6 +117,7 @@ impl<'a> Running<'a> {
             after: None,
             deadline: None,
             bare: false,
+            counted: false,
             state: State::Boxed(future),
             sleep: None,
         }
@@ -114,9 +127,33 @@ impl<'a> Running<'a> {
 impl Future for Running<'_> {
     type Output = Result<ResultSet, Error>;
 
-    fn poll(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+    #[inline]
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
+        let result = ready!(self.as_mut().advance(cx));
+        let me = self.project();
+        if *me.counted {
+            let metrics = &me.session.metrics;
+            match me.deadline {
+                Some(deadline) => metrics.request_ended(deadline.start.elapsed()),
+                // It never was more than an error.
+                None => metrics.request_begun(),
+            }
+            if let Err(error) = &result {
+                metrics.request_failed(error.kind());
+            }
+        }
+        Poll::Ready(result)
+    }
+}
+
+impl Running<'_> {
+    #[inline]
+    fn advance(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<ResultSet, Error>> {
         let mut me = self.project();
         if matches!(me.state, State::Start) {
+            if *me.counted {
+                me.session.metrics.request_begun();
+            }
             *me.state = start(me.session, me.bound, *me.after, me.deadline, *me.bare);
         }
         if let (State::Waiting(trying), Some(bound), Some(deadline)) = (&mut *me.state, &*me.bound, *me.deadline) {

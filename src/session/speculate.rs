@@ -6,7 +6,6 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::task::Poll;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
-use uuid::Uuid;
 
 use super::failed::timed_out;
 use super::recovery::recover;
@@ -23,16 +22,26 @@ use crate::pool::Node;
 /// The nodes that one request was sent to, by all of its runs: none is asked twice.
 #[derive(Debug, Default)]
 pub(super) struct Hedge {
-    used: Mutex<Vec<Uuid>>,
+    used: Mutex<Vec<Arc<Node>>>,
 }
 
 impl Hedge {
     /// A node that no run has used, which is now used.
     pub(super) fn pick(&self, session: &Inner) -> Option<(Arc<Node>, Arc<Connection>)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
-        let picked = session.nodes.pick(&used, Instant::now())?;
-        used.push(picked.0.host_id());
+        let ids: Vec<_> = used.iter().map(|node| node.host_id()).collect();
+        let picked = session.nodes.pick(&ids, Instant::now())?;
+        used.push(Arc::clone(&picked.0));
         Some(picked)
+    }
+}
+
+impl Hedge {
+    /// The node that was asked last did not answer in time.
+    fn was_slow(&self) {
+        if let Some(node) = self.used.lock().unwrap_or_else(PoisonError::into_inner).last() {
+            node.metrics().speculated();
+        }
     }
 }
 
@@ -93,6 +102,7 @@ pub(super) async fn speculate(
             }
             None => {
                 tracing::debug!(started, "no answer yet; the request is sent to one more node");
+                hedge.was_slow();
                 runs.push(run());
                 started += 1;
                 next = policy.delay(started).map(|delay| Instant::now() + delay);

@@ -46,6 +46,7 @@ impl Filling {
         let via = how == How::Via;
         let shard = ShardInfo::read(&accepted.supported);
         self.learn_shards(ticket, shard, how);
+        accepted.connection.observe(self.node.metrics().connection());
         let connection = Arc::new(accepted.connection);
         let slot = Slot { connection, shard, via, epoch: ticket.epoch, opened: Instant::now() };
         self.node.facts().scylla = Some(is_scylla(&accepted.supported));
@@ -143,6 +144,7 @@ impl Filling {
     }
 
     fn failed(&mut self, error: Arc<ConnectError>) {
+        self.node.metrics().connect_failed(error.class() == Class::Auth);
         let connected = self.node.is_connected();
         let forced = tell(&self.node, &error, self.opener.config().pool.max_delay) && !connected;
         let mut facts = self.node.facts();
