@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::Push;
 use super::bare::GARBAGE;
 use super::fault::Fault;
-use super::log::{Ended, Recorder};
+use super::log::{Ended, EventKind, Recorder};
 use super::node::{Arrival, Live, State};
 use super::wire::Framing;
 use crate::protocol::{Compression, Dialect, Opcode};
@@ -107,6 +107,12 @@ impl Connection {
             return ended;
         }
         loop {
+            if let Some(first) = self.framing.foreign(&self.stream.received) {
+                self.recorder.note(EventKind::Refused(format!("begins with {first:#04x}: no CQL")));
+                let bytes = self.version_error(first, 5);
+                self.stream.send(&bytes);
+                return self.close().await;
+            }
             loop {
                 match self.framing.next(&mut self.stream.received) {
                     Ok(None) => break,

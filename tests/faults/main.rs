@@ -2,8 +2,11 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod cases;
+mod certificates;
 mod control;
 mod first;
+mod lookups;
+mod pinned;
 mod pools;
 mod scene;
 #[path = "../establish/support.rs"]

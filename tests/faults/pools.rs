@@ -1,8 +1,18 @@
 //! Every fault on the way of a node's own connection: when it is first filled, and when it is opened again.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
 
-use messina::testkit::{Stage, TestCa};
+use messina::{
+    layers::Address,
+    testkit::{Scylla, Stage, TestCa},
+};
+use tower::{ServiceExt, service_fn};
 
 use crate::{
     cases::Case,
@@ -133,4 +143,28 @@ async fn filled() {
 #[tokio::test(start_paused = true)]
 async fn opened_again() {
     run(For::Reconnect).await;
+}
+
+/// connect 39: and when a pool grows: the node told two shards on its first connection, and by the second its address
+/// leads to a dead one as well.
+#[tokio::test(start_paused = true)]
+async fn grown() {
+    for mode in Mode::BOTH {
+        let ca = TestCa::new();
+        let scene = Scene::new(Stage::Tcp, &ca, |builder| builder.nodes(2).scylla(Scylla::new(2))).await;
+        let good = scene.cluster.node(1).addr();
+        let (names, dead) = (scene.names.clone(), scene.dead);
+        let lookups = Arc::new(AtomicUsize::new(0));
+        let resolver = service_fn(move |address: Address| {
+            let grows = address.ip() == Some(good.ip()) && lookups.fetch_add(1, Ordering::Relaxed) > 0;
+            let names = names.clone();
+            async move { if grows { Ok(vec![dead.into(), good.into()]) } else { names.oneshot(address).await } }
+        });
+        let session = scene.builder(mode).resolver(resolver).build().await.unwrap();
+        until(Duration::from_secs(1), || scene.pooled(good) == 2).await.unwrap();
+        assert_eq!(scene.dialled(0, &[scene.dead, good]), [good, scene.dead, good]);
+        session.execute(QUERY, ()).await.unwrap();
+        drop(session);
+        scene.before.check(&scene.network).await.unwrap();
+    }
 }

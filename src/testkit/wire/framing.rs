@@ -28,6 +28,11 @@ impl Framing {
         }
     }
 
+    /// The first byte of something that is not CQL, a TLS hello above all: servers do not wait for the rest.
+    pub(in crate::testkit) fn foreign(&self, buf: &BytesMut) -> Option<u8> {
+        buf.first().copied().filter(|first| self.segments.is_none() && *first > NEWEST)
+    }
+
     /// The bytes that travel for an answer.
     pub(in crate::testkit) fn seal(&mut self, header: Header, body: &[u8]) -> Vec<u8> {
         let envelope = bare(header, body);
@@ -48,6 +53,9 @@ impl Framing {
         if self.segments.is_some() { envelope } else { segment(&envelope) }
     }
 }
+
+/// No version of the protocol has a number above this.
+const NEWEST: u8 = 15;
 
 /// An envelope; the header's length is taken as it is.
 fn bare(header: Header, body: &[u8]) -> Vec<u8> {
