@@ -107,9 +107,9 @@ impl Connection {
             return ended;
         }
         loop {
-            if let Some(first) = self.framing.foreign(&self.stream.received) {
-                self.recorder.note(EventKind::Refused(format!("begins with {first:#04x}: no CQL")));
-                let bytes = self.version_error(first, 5);
+            if self.framing.is_hello(&self.stream.received) {
+                self.recorder.note(EventKind::Refused("a TLS hello".into()));
+                let bytes = self.version_error(self.stream.received[0], 5);
                 self.stream.send(&bytes);
                 return self.close().await;
             }

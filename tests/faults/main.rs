@@ -8,8 +8,10 @@ mod first;
 mod lookups;
 mod pinned;
 mod pools;
+mod scenarios;
 mod scene;
 #[path = "../establish/support.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with the tests of connecting, which use more of it")]
 mod support;
+mod threads;
 mod world;

@@ -28,9 +28,9 @@ impl Framing {
         }
     }
 
-    /// The first byte of something that is not CQL, a TLS hello above all: servers do not wait for the rest.
-    pub(in crate::testkit) fn foreign(&self, buf: &BytesMut) -> Option<u8> {
-        buf.first().copied().filter(|first| self.segments.is_none() && *first > NEWEST)
+    /// Whether this is a TLS hello: a server that speaks plain CQL does not wait for the rest of it.
+    pub(in crate::testkit) fn is_hello(&self, buf: &BytesMut) -> bool {
+        self.segments.is_none() && buf.first() == Some(&TLS_HANDSHAKE)
     }
 
     /// The bytes that travel for an answer.
@@ -54,8 +54,8 @@ impl Framing {
     }
 }
 
-/// No version of the protocol has a number above this.
-const NEWEST: u8 = 15;
+/// What a TLS record with a handshake begins with.
+const TLS_HANDSHAKE: u8 = 0x16;
 
 /// An envelope; the header's length is taken as it is.
 fn bare(header: Header, body: &[u8]) -> Vec<u8> {
