@@ -13,7 +13,7 @@ use crate::{
     world::{QUERY, World},
 };
 
-const CLIENTS: usize = 20;
+const CLIENTS: usize = 12;
 /// The limit of a request.
 const LIMIT: Duration = Duration::from_secs(2);
 /// How much later than its limit the end of a request may be seen: nothing, in paused time, but the clock's grain.
