@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use crate::{
     connection::Connection,
     protocol::{ShardInfo, Sharding},
+    topology::Token,
 };
 
 /// One connection of a node.
@@ -44,25 +45,37 @@ impl Live {
         self.slots.iter().any(|slot| slot.connection.is_open())
     }
 
-    /// The lesser loaded of two that take requests, counted from `turn` on; none if there is none. Takes no lock.
+    /// The place of the lesser loaded of two that take requests, counted from `turn` on; of those to the shard that owns
+    /// the token, while there is one. Takes no lock, and asks for the token only where there are shards.
     #[inline]
-    pub(super) fn best(&self, now: Instant, turn: usize) -> Option<&Arc<Connection>> {
+    pub(super) fn best(&self, now: Instant, turn: usize, token: &impl Fn() -> Option<Token>) -> Option<usize> {
         match &*self.slots {
             [] => None,
-            [only] => Some(&only.connection).filter(|only| only.is_open()),
-            slots => {
-                // Another order than that of the nodes, lest each node always use the same connection.
-                let start = (turn as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32;
-                let start = start as usize % slots.len();
-                let (before, from) = slots.split_at(start);
-                let mut open = from.iter().chain(before).map(|slot| &slot.connection).filter(|one| one.is_open());
-                let first = open.next()?;
-                Some(match open.next() {
-                    Some(second) if load(second, now) < load(first, now) => second,
-                    _ => first,
-                })
+            [only] => only.connection.is_open().then_some(0),
+            [first, ..] => {
+                let sharding = first.sharding();
+                let shard = sharding.and_then(|sharding| Some(sharding.shard_of(token()?.0)));
+                self.best_of_shard(now, turn, shard)
             }
         }
+    }
+
+    fn best_of_shard(&self, now: Instant, turn: usize, shard: Option<u16>) -> Option<usize> {
+        // Another order than that of the nodes, lest each node always use the same connection.
+        let start = ((turn as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) as usize % self.slots.len();
+        let open = || (start..self.slots.len()).chain(0..start).filter(|place| self.slots[*place].connection.is_open());
+        let of_shard = |place: &usize| self.slots[*place].shard.map(|info| info.shard) == shard;
+        let lesser = |(first, second): (usize, Option<usize>)| match second {
+            Some(second) if self.load(second, now) < self.load(first, now) => second,
+            _ => first,
+        };
+        let two = |mut places: &mut dyn Iterator<Item = usize>| Some((places.next()?, (&mut places).next()));
+        let owner = shard.and_then(|_| two(&mut open().filter(of_shard)));
+        owner.or_else(|| two(&mut open())).map(lesser)
+    }
+
+    pub(super) fn load(&self, place: usize, now: Instant) -> u64 {
+        load(&self.slots[place].connection, now)
     }
 }
 
@@ -70,7 +83,7 @@ impl Live {
 /// they waited. After ten milliseconds of silence they weigh double, after a second a hundredfold: a frozen node loses
 /// its traffic to nodes that are merely busy.
 #[inline]
-pub(super) fn load(connection: &Connection, now: Instant) -> u64 {
+fn load(connection: &Connection, now: Instant) -> u64 {
     let in_flight = connection.in_flight() as u64;
     if in_flight == 0 {
         return 0;

@@ -145,7 +145,9 @@ impl Node {
 
     /// A connection that takes requests, if there is one.
     pub(crate) fn connection(&self) -> Option<Arc<Connection>> {
-        self.live.load().best(Instant::now(), 0).cloned()
+        let live = self.live.load();
+        let best = live.best(Instant::now(), 0, &|| None)?;
+        Some(Arc::clone(&live.slots[best].connection))
     }
 
     /// Every connection that takes requests.

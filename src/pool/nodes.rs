@@ -16,13 +16,10 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use self::draining::Draining;
-use super::{
-    Node,
-    live::{Live, load},
-};
+use super::{Node, live::Live};
 use crate::{
     connection::{Closed, Connection},
-    topology::{SessionEvent, Topology},
+    topology::{SessionEvent, Token, Topology},
 };
 
 /// The nodes of the cluster; cheap to clone.
@@ -132,25 +129,31 @@ impl Nodes {
     }
 
     /// The lesser loaded of two connected nodes that are not among `tried`, with a connection, for a request that is sent
-    /// at `now`.
+    /// at `now`: the one to the shard that owns its token, where there is one.
     ///
     /// Nodes of the preferred data centre come first; the others are asked only while none of them is connected.
     #[inline]
-    pub(crate) fn pick(&self, tried: &[Uuid], now: Instant) -> Option<(Arc<Node>, Arc<Connection>)> {
+    pub(crate) fn pick(
+        &self,
+        tried: &[Uuid],
+        now: Instant,
+        token: impl Fn() -> Option<Token>,
+    ) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
         let turn = self.shared.turn.fetch_add(1, Ordering::Relaxed);
-        let found = lesser_loaded(&nodes, turn, tried, now, true);
-        let found = found.or_else(|| lesser_loaded(&nodes, turn, tried, now, false))?;
-        let connection = found.live.best(now, turn)?;
+        let lesser_loaded = |local| lesser_loaded(&nodes, turn, tried, now, local, &token);
+        let found = lesser_loaded(true).or_else(|| lesser_loaded(false))?;
+        let connection = &found.live.slots[found.place].connection;
         connection.picked(now);
         Some((Arc::clone(found.node), Arc::clone(connection)))
     }
 }
 
-/// A node with the connections that were looked at.
+/// A node, and the place of a connection among those that were looked at.
 struct Found<'a> {
     node: &'a Arc<Node>,
     live: Guard<Arc<Live>>,
+    place: usize,
 }
 
 /// The lesser loaded of two connected nodes, counted from `turn` on.
@@ -161,6 +164,7 @@ fn lesser_loaded<'a>(
     tried: &[Uuid],
     now: Instant,
     local: bool,
+    token: &impl Fn() -> Option<Token>,
 ) -> Option<Found<'a>> {
     let count = nodes.len();
     let mut first: Option<Found<'a>> = None;
@@ -170,13 +174,14 @@ fn lesser_loaded<'a>(
             continue;
         }
         let live = node.live();
-        let Some(connection) = live.best(now, turn) else { continue };
+        let Some(place) = live.best(now, turn, token) else { continue };
+        let found = Found { node, live, place };
         let Some(before) = &first else {
-            first = Some(Found { node, live });
+            first = Some(found);
             continue;
         };
-        let least = before.live.best(now, turn).map_or(u64::MAX, |one| load(one, now));
-        return if load(connection, now) < least { Some(Found { node, live }) } else { first };
+        let lesser = found.live.load(found.place, now) < before.live.load(before.place, now);
+        return if lesser { Some(found) } else { first };
     }
     first
 }

@@ -141,8 +141,8 @@ impl Recovery<'_> {
 
     fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
         match self.among {
-            None => self.session.nodes.pick(tried, Instant::now()),
-            Some(hedge) => hedge.pick(self.session),
+            None => self.session.nodes.pick(tried, Instant::now(), || self.bound.token()),
+            Some(hedge) => hedge.pick(self.session, self.bound),
         }
     }
 

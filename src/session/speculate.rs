@@ -27,10 +27,10 @@ pub(super) struct Hedge {
 
 impl Hedge {
     /// A node that no run has used, which is now used.
-    pub(super) fn pick(&self, session: &Inner) -> Option<(Arc<Node>, Arc<Connection>)> {
+    pub(super) fn pick(&self, session: &Inner, bound: &Bound) -> Option<(Arc<Node>, Arc<Connection>)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let ids: Vec<_> = used.iter().map(|node| node.host_id()).collect();
-        let picked = session.nodes.pick(&ids, Instant::now())?;
+        let picked = session.nodes.pick(&ids, Instant::now(), || bound.token())?;
         used.push(Arc::clone(&picked.0));
         Some(picked)
     }
@@ -119,11 +119,11 @@ async fn run(
     deadline: Deadline,
     hedge: &Hedge,
 ) -> Result<ResultSet, Error> {
-    let mut picked = hedge.pick(session);
+    let mut picked = hedge.pick(session, &bound);
     if picked.is_none() && hedge.used.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
         // The first one: connections may be on their way.
         let _ = timeout_at(deadline.at(), session.nodes.wait_for_connection()).await;
-        picked = hedge.pick(session);
+        picked = hedge.pick(session, &bound);
     }
     let Some((node, connection)) = picked else { return Err(session.no_connection()) };
     let mut trying = Trying::new(node, connection, Instant::now());

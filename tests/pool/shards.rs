@@ -5,7 +5,7 @@ use std::time::Duration;
 use messina::{
     protocol::{ShardInfo, Sharding, is_scylla, response::Supported},
     session::Purpose,
-    testkit::{Fault, Scylla, Stage},
+    testkit::{Fault, Prime, Scylla, Stage, rows},
 };
 
 use crate::support::{QUERY, SECOND, World, settle, shards};
@@ -85,6 +85,31 @@ async fn a_connection_per_shard() {
         drop(session);
         world.all_closed().await;
     }
+}
+
+/// cql 6: a request goes to the connection of the shard that owns its token, and to any other while that one is away.
+#[tokio::test(start_paused = true)]
+async fn requests_go_to_their_shard() {
+    let world = scylla(Scylla::new(4).shard_aware()).await;
+    let text = "SELECT id FROM ks.t WHERE id = ?";
+    world.cluster.prime(Prime::new(text).params("id int").partition_key([0]), rows!["id int"; (1,)]);
+    let session = world.builder().build().await.unwrap();
+    world.open(5).await;
+    let prepared = session.prepare(text).await.unwrap();
+    let sharding = Sharding::new(4, 12).unwrap();
+    let mut expected = [0; 4];
+    for key in 0..64 {
+        let shard = sharding.shard_of(prepared.bind((key,)).unwrap().token().unwrap().0);
+        expected[usize::from(shard)] += 1;
+        session.execute(&prepared, (key,)).await.unwrap();
+    }
+    assert!(expected.iter().all(|count| *count > 4), "{expected:?}");
+    let queries = world.node(0).connections();
+    let mut served: Vec<_> = queries.iter().map(|one| one.count(Stage::Query)).filter(|count| *count > 0).collect();
+    served.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(served, expected);
+    drop(session);
 }
 
 /// cql 6: local ports stay within the range that is configured.
