@@ -3,6 +3,7 @@
 
 mod balance;
 mod draining;
+mod hints;
 mod identity;
 mod ports;
 mod refill;
