@@ -38,7 +38,7 @@ impl Admission {
             if down.is_some() {
                 refused.push(node.host_id);
             }
-            let ignored = snapshot.is_ignored(node.host_id).then_some(Refusal::Ignored);
+            let ignored = filter.as_ref().is_some_and(|wanted| !wanted(node)).then_some(Refusal::Ignored);
             if let (Some(reason), Some(address), true) = (ignored.or(down), node.address, by_address) {
                 refused_at.insert(address, (node.host_id, reason));
             }
@@ -51,21 +51,26 @@ impl Admission {
         self.refused_at.get(&addr).copied()
     }
 
-    /// Why this host is not wanted.
+    /// Why this host is not wanted, as far as its host id tells.
     pub(crate) fn host(&self, host_id: Uuid) -> Option<Refusal> {
+        let known = || self.topology.load().node(host_id).is_some_and(|node| self.ignores(node));
+        self.standing(host_id).or_else(|| known().then_some(Refusal::Ignored))
+    }
+
+    /// Why this node is not wanted, by what it says of itself now.
+    pub(crate) fn node(&self, node: &NodeInfo) -> Option<Refusal> {
+        self.standing(node.host_id).or_else(|| self.ignores(node).then_some(Refusal::Ignored))
+    }
+
+    fn standing(&self, host_id: Uuid) -> Option<Refusal> {
         if self.topology.was_removed(host_id) {
             return Some(Refusal::Removed);
-        }
-        if self.topology.load().is_ignored(host_id) {
-            return Some(Refusal::Ignored);
         }
         self.forced_down.contains(&host_id).then_some(Refusal::ForcedDown)
     }
 
-    /// Why this node is not wanted.
-    pub(crate) fn node(&self, node: &NodeInfo) -> Option<Refusal> {
-        let ignored = || self.filter.as_ref().is_some_and(|wanted| !wanted(node));
-        self.host(node.host_id).or_else(|| ignored().then_some(Refusal::Ignored))
+    fn ignores(&self, node: &NodeInfo) -> bool {
+        self.filter.as_ref().is_some_and(|wanted| !wanted(node))
     }
 }
 
