@@ -18,7 +18,7 @@ pub type NodeFilter = Arc<dyn Fn(&NodeInfo) -> bool + Send + Sync>;
 pub(crate) struct Admission {
     topology: Topology,
     filter: Option<NodeFilter>,
-    forced_down: Arc<[Uuid]>,
+    refused: Arc<[(Uuid, Refusal)]>,
     refused_at: Arc<HashMap<SocketAddr, (Uuid, Refusal)>>,
 }
 
@@ -27,23 +27,21 @@ impl Admission {
     pub(crate) fn new(
         topology: &Topology,
         filter: Option<NodeFilter>,
-        forced_down: impl Fn(Uuid) -> Option<Refusal>,
+        refuses: impl Fn(Uuid) -> Option<Refusal>,
         by_address: bool,
     ) -> Self {
         let snapshot = topology.snapshot();
         let mut refused = Vec::new();
         let mut refused_at = HashMap::new();
         for node in snapshot.nodes() {
-            let down = forced_down(node.host_id);
-            if down.is_some() {
-                refused.push(node.host_id);
-            }
+            let down = refuses(node.host_id);
+            refused.extend(down.map(|reason| (node.host_id, reason)));
             let ignored = filter.as_ref().is_some_and(|wanted| !wanted(node)).then_some(Refusal::Ignored);
             if let (Some(reason), Some(address), true) = (ignored.or(down), node.address, by_address) {
                 refused_at.insert(address, (node.host_id, reason));
             }
         }
-        Self { topology: topology.clone(), filter, forced_down: refused.into(), refused_at: Arc::new(refused_at) }
+        Self { topology: topology.clone(), filter, refused: refused.into(), refused_at: Arc::new(refused_at) }
     }
 
     /// Whose address this is, if that node is not wanted.
@@ -66,7 +64,7 @@ impl Admission {
         if self.topology.was_removed(host_id) {
             return Some(Refusal::Removed);
         }
-        self.forced_down.contains(&host_id).then_some(Refusal::ForcedDown)
+        self.refused.iter().find(|(refused, _)| *refused == host_id).map(|(_, reason)| *reason)
     }
 
     fn ignores(&self, node: &NodeInfo) -> bool {
@@ -78,7 +76,7 @@ impl fmt::Debug for Admission {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Admission")
             .field("filter", &self.filter.is_some())
-            .field("forced_down", &self.forced_down)
+            .field("refused", &self.refused)
             .field("refused_at", &self.refused_at)
             .finish_non_exhaustive()
     }
