@@ -12,7 +12,7 @@
 mod events;
 mod shape;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use messina_layers::{Address, Backoff, ConnectError, Dial, LocalPorts};
 use tokio::{
@@ -34,6 +34,9 @@ use crate::{
     protocol::ShardInfo,
 };
 
+/// How long a node that is reached by the way in is expected back at its own address.
+const AWAY: Duration = Duration::from_secs(120);
+
 /// Keeps the pool of one node full until it is dropped.
 pub(super) struct Filling {
     opener: Opener,
@@ -43,6 +46,8 @@ pub(super) struct Filling {
     backoff: Backoff,
     /// No connect begins before this.
     retry: Option<Instant>,
+    /// Since when the node is reached by the way in alone.
+    away: Option<Instant>,
     tasks: JoinSet<Event>,
     opening: Vec<(Id, Ticket)>,
     /// What the newest connection told of shards.
@@ -78,6 +83,7 @@ impl Filling {
             node,
             backoff,
             retry: None,
+            away: None,
             tasks: JoinSet::new(),
             opening: Vec::new(),
             shard: None,
@@ -228,6 +234,22 @@ impl Filling {
     fn hold_off(&mut self) {
         if self.retry.is_none() {
             self.retry = Some(Instant::now() + self.backoff.next_delay());
+        }
+    }
+
+    /// The node's own address failed while it is reached by the way in: for a while that is a move that will end, and
+    /// then a network that is so.
+    fn hold_off_briefly(&mut self) {
+        if self.away.get_or_insert_with(Instant::now).elapsed() < AWAY {
+            self.backoff.reset();
+        }
+        self.hold_off();
+    }
+
+    /// The node's own address answers again: what kept it away may have kept others away.
+    fn is_home(&mut self) {
+        if self.away.take().is_some() {
+            self.nodes.all().iter().filter(|node| !node.is_connected()).for_each(|node| node.connect_now(false));
         }
     }
 

@@ -1,5 +1,7 @@
 //! By which address a node is reached: its own, the one that its name is held to, or the way in.
 
+use std::net::SocketAddr;
+
 use messina::{
     IdentifiedFallback,
     layers::HostAddr,
@@ -46,6 +48,48 @@ async fn the_way_in_is_left_as_soon_as_it_may() {
         balancer.lead(advertised, [nowhere]);
         node.kill().await;
         node.start();
+    }
+    drop(session);
+}
+
+/// connect D22: while no node answers at its own address one is reached by the way in; its own address is asked for
+/// about every second, and once it answers the others, whose back-off had grown long, are asked for at once too.
+#[tokio::test(start_paused = true)]
+async fn nodes_that_return_together() {
+    let network = Network::new();
+    let advertised: [SocketAddr; 3] = [1, 2, 3].map(|last| ([10, 9, 9, last], 9042).into());
+    let mut builder = Cluster::builder().network(&network).nodes(3);
+    for (index, addr) in advertised.into_iter().enumerate() {
+        builder = builder.node(index, move |facts| facts.address = Some(addr));
+    }
+    let cluster = builder.start().await.unwrap();
+    cluster.prime(QUERY, rows!["id int"; (1,)]);
+    let (nowhere, balancer) = (network.refused(), Balancer::new(&network));
+    let lead = |home: bool| {
+        for (index, addr) in advertised.into_iter().enumerate() {
+            balancer.lead(addr, [if home { cluster.node(index).addr() } else { nowhere }]);
+        }
+    };
+    lead(true);
+    let session = named(&network, [cluster.node(0).addr()]).connector(balancer.clone()).build().await.unwrap();
+    cluster.wait_for(SOON, |seen| seen.open() == 4).await.unwrap();
+    lead(false);
+    for node in cluster.nodes() {
+        node.kill().await;
+        node.start();
+    }
+    tokio::time::sleep(2 * SECOND).await;
+    for _ in 0..38 {
+        session.execute(QUERY, ()).await.unwrap();
+        tokio::time::sleep(SECOND).await;
+    }
+    assert_eq!(session.nodes().iter().filter(|node| node.via.is_some()).count(), 1);
+    assert_eq!(session.nodes().iter().filter(|node| node.connections.is_empty()).count(), 2);
+
+    lead(true);
+    tokio::time::sleep(SECOND * 3 / 2).await;
+    for node in session.nodes() {
+        assert!(node.via.is_none() && node.connections.len() == 1, "{node:?}");
     }
     drop(session);
 }

@@ -52,9 +52,10 @@ impl Filling {
         self.node.facts().scylla = Some(is_scylla(&accepted.supported));
         if via {
             // Its own address is tried again and again.
-            self.hold_off();
+            self.hold_off_briefly();
         } else {
             self.node.facts().way = None;
+            self.is_home();
             if let How::Own(addr) | How::NotAtPort(addr) = how {
                 self.pin(ticket.epoch, addr);
             }
@@ -157,7 +158,10 @@ impl Filling {
             facts.standing = Standing::Down;
         }
         drop(facts);
-        self.hold_off();
+        match self.node.via() {
+            Some(_) => self.hold_off_briefly(),
+            None => self.hold_off(),
+        }
         self.node.failed(error);
         if !connected && !was_down {
             self.nodes.down(self.node.host_id());
