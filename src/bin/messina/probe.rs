@@ -13,7 +13,8 @@ use console::Term;
 use indicatif::{ProgressBar, ProgressStyle};
 use messina::{
     ProtocolVersion, Session,
-    layers::{HickoryResolver, SystemResolver},
+    endpoint::{ContactPoint, DEFAULT_SNI_PORT, SniProxy},
+    layers::{Address, HickoryResolver, Name, SystemResolver},
     probe::{Probe, Report},
     session::SessionBuilder,
 };
@@ -41,10 +42,10 @@ pub(crate) struct ProbeArgs {
     /// The environment variable that holds the password
     #[arg(long, value_name = "VAR", requires = "user")]
     pub(crate) password_env: Option<String>,
-    /// Encrypt; every other `--tls-..` option implies it
+    /// Encrypt; every other `--tls-..` option and `--sni-proxy` imply it
     #[arg(long)]
     pub(crate) tls: bool,
-    /// Trust the certificates of this PEM file
+    /// Trust the certificates of this PEM file, in place of the system's
     #[arg(long, value_name = "FILE")]
     pub(crate) tls_ca: Option<PathBuf>,
     /// Show this certificate (PEM)
@@ -56,7 +57,7 @@ pub(crate) struct ProbeArgs {
     /// Accept certificates for this name, in place of the name or address that is dialled; several are allowed
     #[arg(long, value_name = "NAME")]
     pub(crate) tls_name: Vec<String>,
-    /// Reach the contact points through this SNI proxy: each is then a name that the proxy knows
+    /// Reach the contact points through this SNI proxy (port 443): each is then a name that the proxy knows
     #[arg(long, value_name = "HOST:PORT")]
     pub(crate) sni_proxy: Option<String>,
     /// Accept this cluster only
@@ -135,11 +136,7 @@ fn settings(args: &ProbeArgs) -> Result<SessionBuilder, String> {
             "`--dns` names a server to ask, which `--resolver system` would not do; leave one of them out".into()
         );
     }
-    if args.sni_proxy.is_some() {
-        return Err("`--sni-proxy` is not in this build".into());
-    }
-    let mut settings = Session::builder()
-        .contact_points(&args.contact_points)
+    let mut settings = contact_points(args)?
         .resolve_timeout(args.timeout)
         .connect_timeout(args.timeout)
         .tls_timeout(args.timeout)
@@ -155,24 +152,36 @@ fn settings(args: &ProbeArgs) -> Result<SessionBuilder, String> {
     if let Some(version) = args.protocol {
         settings = settings.protocol_version(version);
     }
-    settings = tls(args, settings)?;
+    settings = tls(args, settings);
     match &args.user {
         Some(user) => Ok(settings.credentials(user, password(user, args.password_env.as_deref())?)),
         None => Ok(settings),
     }
 }
 
-fn tls(args: &ProbeArgs, mut settings: SessionBuilder) -> Result<SessionBuilder, String> {
-    let wanted = args.tls || args.tls_ca.is_some() || args.tls_cert.is_some() || !args.tls_name.is_empty();
-    match &args.tls_ca {
-        Some(ca) => settings = settings.tls_ca_file(ca),
-        None if wanted => return Err("TLS needs `--tls-ca FILE`, the certificates to trust".into()),
-        None => {}
-    }
+fn contact_points(args: &ProbeArgs) -> Result<SessionBuilder, String> {
+    let Some(proxy) = &args.sni_proxy else { return Ok(Session::builder().contact_points(&args.contact_points)) };
+    let proxy = Address::parse(proxy, DEFAULT_SNI_PORT).map_err(|error| format!("`--sni-proxy`: {error}"))?;
+    args.contact_points.iter().try_fold(Session::builder(), |settings, text| {
+        // What the proxy is asked for is a name and nothing else.
+        let name = Name::new(text).map_err(|error| format!("behind an SNI proxy a contact point is a name: {error}"))?;
+        let proxy = SniProxy::new(proxy.clone(), name).map_err(|error| error.to_string())?;
+        let endpoints = proxy.bootstrap().into_iter().map(ContactPoint::from_endpoint);
+        Ok(endpoints.fold(settings, SessionBuilder::contact_endpoint))
+    })
+}
+
+fn tls(args: &ProbeArgs, mut settings: SessionBuilder) -> SessionBuilder {
+    let implied = args.tls_cert.is_some() || !args.tls_name.is_empty() || args.sni_proxy.is_some();
+    settings = match &args.tls_ca {
+        Some(ca) => settings.tls_ca_file(ca),
+        None if args.tls || implied => settings.tls_native_roots(),
+        None => settings,
+    };
     if let (Some(cert), Some(key)) = (&args.tls_cert, &args.tls_key) {
         settings = settings.tls_client_files(cert, key);
     }
-    Ok(args.tls_name.iter().fold(settings, SessionBuilder::tls_accepted_name))
+    args.tls_name.iter().fold(settings, SessionBuilder::tls_accepted_name)
 }
 
 /// From the environment, or asked for; never from an argument, and never printed.
