@@ -6,6 +6,7 @@
 mod agreement;
 mod debounce;
 mod enter;
+mod explain;
 mod first;
 mod follower;
 mod handle;
@@ -19,7 +20,9 @@ mod schema;
 mod serve;
 mod task;
 
+pub use self::explain::{FallbackReason, LeftOut, PlannedEntry, ReconnectionPlan};
 pub(crate) use self::{
+    explain::explain,
     first::First,
     follower::{Follower, Hint, Known, View, Way},
     handle::{Control, Handle, Shared},

@@ -39,6 +39,7 @@ mod run;
 mod routing;
 mod service;
 mod speculate;
+mod state;
 mod statement;
 mod throttle;
 mod trace;
@@ -69,10 +70,13 @@ pub use self::{
     row_stream::RowStream,
     rows_error::{Columns, RowsError},
     service::RequestFuture,
+    state::{ControlState, NodesTold, SessionState},
     statement::Statement,
     throttle::{ConcurrencyThrottle, RateThrottle, Throttle, Throttled},
     trace::{Trace, TraceEvent},
 };
+#[doc(inline)]
+pub use crate::control::{FallbackReason, LeftOut, PlannedEntry, ReconnectionPlan};
 #[doc(inline)]
 pub use crate::pool::{ConnectionState, NodeState, Purpose, Standing};
 #[doc(inline)]

@@ -6,7 +6,7 @@ use messina_layers::{Address, Dial};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{Node, Nodes, Standing, filling::Filling, gate::Gate};
+use super::{Node, Nodes, filling::Filling, gate::Gate};
 use crate::{
     control::{Follower, Hint, Known, View},
     establish::Opener,
@@ -125,21 +125,11 @@ impl Follower for Keeper {
 
     /// Every node that is not left alone, those with a connection first.
     fn known(&self) -> Vec<Known> {
-        let nodes = self.kept.values().map(|kept| &kept.node);
-        let mut known: Vec<_> = nodes
-            .filter(|node| !matches!(node.standing(), Standing::Ignored))
-            .map(|node| Known { host_id: node.host_id(), endpoint: node.endpoint(), connected: node.is_connected() })
-            .collect();
-        known.sort_by_key(|known| (!known.connected, known.host_id));
-        known
+        self.nodes.known()
     }
 
     fn refuses(&self, host_id: Uuid) -> Option<Refusal> {
-        match self.kept.get(&host_id)?.node.standing() {
-            Standing::ForcedDown { .. } => Some(Refusal::ForcedDown),
-            Standing::Ignored => Some(Refusal::Ignored),
-            _ => None,
-        }
+        self.kept.get(&host_id)?.node.standing().refusal()
     }
 
     fn hint(&mut self, hint: Hint) {

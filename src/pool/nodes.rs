@@ -16,10 +16,11 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use self::draining::Draining;
-use super::{Node, live::Live};
+use super::{Node, Standing, live::Live};
 use crate::{
     connection::{Closed, Connection},
-    topology::{SessionEvent, Token, Topology},
+    control::Known,
+    topology::{Refusal, SessionEvent, Token, Topology},
 };
 
 /// The nodes of the cluster; cheap to clone.
@@ -55,6 +56,27 @@ impl Nodes {
     /// All nodes.
     pub(crate) fn all(&self) -> Arc<Vec<Arc<Node>>> {
         self.shared.nodes.load_full()
+    }
+
+    /// Every node that is not left alone, those with a connection first: where a control connection may be looked for.
+    pub(crate) fn known(&self) -> Vec<Known> {
+        let nodes = self.all();
+        let known = nodes.iter().filter(|node| !matches!(node.standing(), Standing::Ignored));
+        let known = known.map(|node| Known {
+            host_id: node.host_id(),
+            endpoint: node.endpoint(),
+            connected: node.is_connected(),
+        });
+        let mut known: Vec<_> = known.collect();
+        known.sort_by_key(|known| (!known.connected, known.host_id));
+        known
+    }
+
+    /// Why a node must not be the control node; `None` if it may.
+    pub(crate) fn refuses(&self, host_id: Uuid) -> Option<Refusal> {
+        let nodes = self.all();
+        let place = nodes.binary_search_by_key(&host_id, |node| node.host_id()).ok()?;
+        nodes[place].standing().refusal()
     }
 
     /// Tells those who wait that a connection came, went or failed.

@@ -10,6 +10,7 @@ use super::{Node, live::Slot};
 use crate::{
     endpoint::Endpoint,
     protocol::{Compression, ProtocolVersion, Sharding},
+    topology::Refusal,
 };
 
 /// Whether a node can be used, as far as its connections tell.
@@ -31,6 +32,17 @@ pub enum Standing {
     },
     /// It is left alone: nodes of its data centre get no connections.
     Ignored,
+}
+
+impl Standing {
+    /// Why such a node must not be the control node; `None` if it may.
+    pub(super) fn refusal(&self) -> Option<Refusal> {
+        match self {
+            Self::ForcedDown { .. } => Some(Refusal::ForcedDown),
+            Self::Ignored => Some(Refusal::Ignored),
+            Self::Unknown | Self::Up | Self::Down => None,
+        }
+    }
 }
 
 /// A node and its connections at one moment.
@@ -139,6 +151,16 @@ impl Node {
             last_error: self.last_error(),
             next_attempt_in: left(facts.next_attempt),
         }
+    }
+}
+
+impl NodeState {
+    /// For how long a connection has kept to the pin: the age of the oldest one there.
+    #[must_use]
+    pub fn pinned_for(&self) -> Option<Duration> {
+        let pin = self.pin?;
+        let held = self.connections.iter().filter(|connection| HostAddr::from(connection.peer) == pin);
+        held.map(|connection| connection.age).max()
     }
 }
 

@@ -164,7 +164,8 @@ fn contact_points(args: &ProbeArgs) -> Result<SessionBuilder, String> {
     let proxy = Address::parse(proxy, DEFAULT_SNI_PORT).map_err(|error| format!("`--sni-proxy`: {error}"))?;
     args.contact_points.iter().try_fold(Session::builder(), |settings, text| {
         // What the proxy is asked for is a name and nothing else.
-        let name = Name::new(text).map_err(|error| format!("behind an SNI proxy a contact point is a name: {error}"))?;
+        let name =
+            Name::new(text).map_err(|error| format!("behind an SNI proxy a contact point is a name: {error}"))?;
         let proxy = SniProxy::new(proxy.clone(), name).map_err(|error| error.to_string())?;
         let endpoints = proxy.bootstrap().into_iter().map(ContactPoint::from_endpoint);
         Ok(endpoints.fold(settings, SessionBuilder::contact_endpoint))
