@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use messina::testkit::{BareAddress, Cluster, ClusterBuilder, Log, ServerTls, TestCa};
+use messina::testkit::{BareAddress, Cluster, ClusterBuilder, EventKind, Log, ServerTls, TestCa};
 
 use crate::support::{Dns, all_closed, beside, cluster, probe};
 
@@ -126,5 +126,29 @@ async fn stale_records() {
     assert_eq!(ran.code, 0, "{ran:?}");
     let verdict = ran.verdict(&name);
     assert!(verdict.contains("several clusters (\"ours\" at ") && verdict.contains("`--expect-cluster`"), "{verdict}");
+    all_closed(&log).await;
+}
+
+/// driver 7.9: behind an SNI proxy a contact point is the name that is sent to the proxy, and the certificate is that
+/// name's; TLS is implied.
+#[tokio::test]
+async fn through_an_sni_proxy() {
+    let (log, ca, files) = (Log::new(), TestCa::new(), Files::new("sni"));
+    // A node that reads the hello is all the proxy that is needed here.
+    let nodes = cluster(tls(ca.server(["node-1.db.example.com"])), &log).await;
+    let (proxy, roots) = (nodes.node(0).addr().to_string(), files.write("ca.pem", &ca.pem()));
+
+    let ran = probe(&["node-1.db.example.com", "--sni-proxy", &proxy, "--tls-ca", &roots]).await;
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let name = format!("node-1.db.example.com via {proxy}");
+    assert_eq!(ran.verdict(&name), "works", "{ran:?}");
+    let sni = log.connections()[0].events().iter().find_map(|event| match &event.kind {
+        EventKind::Tls { sni } => sni.clone(),
+        _ => None,
+    });
+    assert_eq!(sni.as_deref(), Some("node-1.db.example.com"));
+
+    let ran = probe(&["10.0.0.1", "--sni-proxy", &proxy, "--tls-ca", &roots]).await;
+    assert!(ran.code == 2 && ran.err.contains("behind an SNI proxy a contact point is a name"), "{ran:?}");
     all_closed(&log).await;
 }

@@ -62,7 +62,7 @@ async fn what_is_left_out() {
         cluster
             .nodes(3)
             .node(1, |facts| facts.cluster_name = "foreign".into())
-            .node(2, |facts| facts.rack = "spare".into())
+            .node(2, |facts| facts.rack = Some("spare".into()))
     })
     .await;
     let builder = world.builder().fallback_to_contact_points(false);
