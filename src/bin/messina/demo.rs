@@ -14,6 +14,7 @@ use std::{
 use messina::{
     Session, Statement,
     layers::{Address, HickoryResolver, Order},
+    session::SessionState,
 };
 use tokio::time::{Instant, sleep, timeout};
 use tower::service_fn;
@@ -69,6 +70,7 @@ async fn demo() -> Step<()> {
         .await
         .map_err(|_| format!("not every node was connected within {ALL_NODES:?}"))?;
     say!(stdout(), "{}", attempts.table());
+    let events = Told::start(&session);
     check(attempts.failed() >= set.bad.len(), "every bad address was tried and passed over")?;
 
     say!(stdout(), "\n3. Writing and reading:");
@@ -86,6 +88,8 @@ async fn demo() -> Step<()> {
     let before = load.answered();
     set.cluster.node(0).kill().await;
     load.wait_for_more(before, 50, RECOVERY).await?;
+    wait_for(&session, "the killed node is seen as such", |state| connected(state).len() == 2).await?;
+    events.catch_up().await;
     say!(stdout(), "     {} more queries answered, {} failed", load.answered() - before, load.failed());
 
     say!(stdout(), "\n5. Killing every node, starting others at other addresses, moving the name:");
@@ -95,15 +99,75 @@ async fn demo() -> Step<()> {
     let at_move = load.answered();
     load.wait_for_more(at_move, 1, RECOVERY).await?;
     let first = moved.elapsed();
+    let failed = load.failed() - failed_before;
+    // The session is whole again: each node is connected at its new address.
+    let mut addrs: Vec<_> = set.cluster.addrs().iter().map(ToString::to_string).collect();
+    addrs.sort();
+    wait_for(&session, "every node is connected at its new address", |state| connected(state) == addrs).await?;
+    let whole = moved.elapsed();
     load.wait_for_more(at_move, 50, RECOVERY).await?;
-    say!(stdout(), "     queries are answered again, the first within {first:.1?} of the move");
-    say!(stdout(), "     {} failed meanwhile", load.failed() - failed_before);
+    events.catch_up().await;
+    say!(
+        stdout(),
+        "     queries are answered again, the first within {first:.1?} of the move; {failed} failed meanwhile"
+    );
+    say!(stdout(), "     every node is connected again within {whole:.1?}; what the session believes now:\n");
+    say!(stdout(), "{}", session.state());
 
     let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
     check(users.len() == 3, "the rows are still there")?;
     load.stop();
     session.close().await;
-    Ok(())
+    let closed = session.state();
+    check(closed.closed && connected(&closed).is_empty(), "nothing is open after the session was closed")
+}
+
+/// The endpoints that have a connection, sorted.
+fn connected(state: &SessionState) -> Vec<String> {
+    let connected = state.nodes.iter().filter(|node| !node.connections.is_empty());
+    let mut connected: Vec<_> = connected.map(|node| node.endpoint.to_string()).collect();
+    connected.sort();
+    connected
+}
+
+/// Waits until the session believes something.
+async fn wait_for(session: &Session, what: &str, holds: impl Fn(&SessionState) -> bool) -> Step<()> {
+    let seen = async {
+        while !holds(&session.state()) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    let seen = timeout(RECOVERY, seen).await;
+    seen.map_err(|_| format!("expected within {RECOVERY:?}: {what}; the session believes\n{}", session.state()).into())
+}
+
+/// Prints what happens to the session, as it happens.
+struct Told {
+    task: tokio::task::JoinHandle<()>,
+}
+
+impl Told {
+    fn start(session: &Session) -> Self {
+        let mut events = session.events();
+        let started = Instant::now();
+        let task = tokio::spawn(async move {
+            while let Some(event) = events.next().await {
+                say!(stdout(), "     {:>7.3} s  {event}", started.elapsed().as_secs_f64());
+            }
+        });
+        Self { task }
+    }
+
+    /// Lets it print what has happened until now.
+    async fn catch_up(&self) {
+        sleep(Duration::from_millis(20)).await;
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
 }
 
 fn check(held: bool, what: &str) -> Step<()> {
