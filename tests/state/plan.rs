@@ -9,11 +9,11 @@ use messina::{
 use crate::support::{World, full, until};
 
 fn contact_points(plan: &ReconnectionPlan) -> Vec<&str> {
-    let name = |entry| match entry {
-        &PlannedEntry::ContactPoint { ref name, .. } => Some(&**name),
+    let names = plan.entries.iter().filter_map(|entry| match entry {
+        PlannedEntry::ContactPoint { name, .. } => Some(&**name),
         _ => None,
-    };
-    plan.entries.iter().filter_map(name).collect()
+    });
+    names.collect()
 }
 
 /// driver 7.10: nodes first, those with a connection before the others, then the contact points as they were written; each
