@@ -10,6 +10,7 @@ use super::cluster::{Cluster, Shared, Tasks};
 use super::fault::{Rule, Script, Stage};
 use super::node::{Entrance, Inner, Node};
 use super::prime::Primes;
+use super::routes::{CLIENT_ROUTES_CHANGE, RoutesTable};
 use super::{Log, Network, NodeFacts, Scylla, ServerTls};
 
 mod places;
@@ -134,6 +135,12 @@ impl ClusterBuilder {
         })
     }
 
+    /// Knows the event `CLIENT_ROUTES_CHANGE`, as a ScyllaDB with client routes does. Routes come by
+    /// [`Cluster::set_client_routes`].
+    pub fn client_routes(self) -> Self {
+        self.each(|facts| facts.events.push(CLIENT_ROUTES_CHANGE.into()))
+    }
+
     fn each(self, change: impl Fn(&mut NodeFacts) + Send + 'static) -> Self {
         self.facts(move |nodes| nodes.iter_mut().for_each(change))
     }
@@ -228,6 +235,7 @@ impl ClusterBuilder {
             users: self.users,
             authenticator: self.authenticator,
             keyspaces: self.keyspaces,
+            routes: RoutesTable::default(),
             members: facts.into_iter().map(|facts| Arc::new(Mutex::new(facts))).collect(),
         });
 

@@ -10,7 +10,8 @@ use tokio::task::JoinHandle;
 use super::log::{Log, NotSeen, Snapshot};
 use super::node::Node;
 use super::prime::{Maker, Prime, Primes, Request};
-use super::{Answer, ClusterBuilder, NodeFacts, Push, Rule, Stage};
+use super::routes::RoutesTable;
+use super::{Answer, ClientRoute, ClusterBuilder, NodeFacts, Push, Rule, Stage};
 
 /// Nodes that speak CQL, and what they have in common.
 ///
@@ -42,6 +43,7 @@ pub(super) struct Shared {
     pub(super) users: Vec<(String, String)>,
     pub(super) authenticator: String,
     pub(super) keyspaces: Option<Vec<String>>,
+    pub(super) routes: RoutesTable,
     pub(super) members: Vec<Arc<Mutex<NodeFacts>>>,
 }
 
@@ -102,6 +104,16 @@ impl Cluster {
     /// ```
     pub fn prime_with(&self, statement: impl Into<Prime>, answer: impl Fn(&Request) -> Answer + Send + Sync + 'static) {
         self.shared.primes.add(statement.into(), Maker::Closure(Arc::new(answer)));
+    }
+
+    /// From now on `system.client_routes` has these rows; nobody is told, see [`Push::client_routes`].
+    pub fn set_client_routes(&self, routes: impl IntoIterator<Item = ClientRoute>) {
+        self.shared.routes.set(Some(routes.into_iter().collect()));
+    }
+
+    /// From now on there is no table of client routes.
+    pub fn drop_client_routes(&self) {
+        self.shared.routes.set(None);
     }
 
     /// Puts one fault in place of those of the stage, on every node.

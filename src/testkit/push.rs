@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use super::types::{put_inet, put_string};
+use super::routes::CLIENT_ROUTES_CHANGE;
+use super::types::{count, put_inet, put_short, put_string};
 
 /// An event that a node sends without being asked.
 ///
@@ -35,6 +36,26 @@ impl Push {
         let mut body = Vec::new();
         parts.into_iter().for_each(|part| put_string(&mut body, part));
         Self::raw("SCHEMA_CHANGE", body)
+    }
+
+    /// CLIENT_ROUTES_CHANGE (ScyllaDB): the ids of connections, and host ids as text.
+    pub fn client_routes<C, H>(
+        connection_ids: impl IntoIterator<Item = C>,
+        host_ids: impl IntoIterator<Item = H>,
+    ) -> Self
+    where
+        C: AsRef<str>,
+        H: ToString,
+    {
+        let connections: Vec<_> = connection_ids.into_iter().map(|id| id.as_ref().to_owned()).collect();
+        let hosts: Vec<_> = host_ids.into_iter().map(|id| id.to_string()).collect();
+        let mut body = Vec::new();
+        put_string(&mut body, "UPDATE_NODES");
+        for list in [connections, hosts] {
+            put_short(&mut body, count(list.len()));
+            list.iter().for_each(|text| put_string(&mut body, text));
+        }
+        Self::raw(CLIENT_ROUTES_CHANGE, body)
     }
 
     /// Any type with any body behind it.

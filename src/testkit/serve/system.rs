@@ -49,6 +49,10 @@ pub(super) fn answer(node: &Inner, text: &str) -> Option<Answer> {
         ("system", "peers_v2") if facts.has_peers_v2 => {
             (peer_v2(&facts), select.filtered(peers(node).iter().map(peer_v2).collect()))
         }
+        ("system", "client_routes") => match node.cluster.routes.select(text) {
+            Some(found) => found,
+            None => return Some(Answer::error(INVALID, format!("unconfigured table {table}"))),
+        },
         ("system" | "system_schema", table) => {
             let known = Some(keyspace).filter(|keyspace| *keyspace == "system_schema");
             let Some(template) = known.and_then(|_| schema::template(table)) else {
