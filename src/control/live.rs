@@ -46,15 +46,19 @@ impl Live {
             None => identify(&accepted.connection, limit, shared).await?,
         };
         let mut live = Self { accepted, events, way, local };
-        live.settle_address();
+        live.settle_address(shared);
         // What happened between login and registration is in the tables by now.
         let read = live.read(limit, shared, Vec::new()).await?;
         Ok((live, read))
     }
 
     /// The address by which the node was reached stands in only where it advertises none.
-    fn settle_address(&mut self) {
-        self.local.address = self.local.address.or(Some(self.way.addr));
+    ///
+    /// And only where the monitor cannot say otherwise how to dial it: the address may be that of a balancer or a proxy.
+    fn settle_address(&mut self, shared: &Shared) {
+        if self.local.address.is_none() && shared.monitor.endpoint(&self.local).is_none() {
+            self.local.address = Some(self.way.addr);
+        }
     }
 
     pub(super) fn connection(&self) -> &Connection {
@@ -77,7 +81,7 @@ impl Live {
             return Err(format!("the control node was {} and is {}", self.local.host_id, local.host_id).into());
         }
         self.local = local;
-        self.settle_address();
+        self.settle_address(shared);
         self.read(limit, shared, Vec::new()).await
     }
 

@@ -69,7 +69,7 @@ async fn tunnels() {
     connected(&cluster, 0..2, SOON).await;
     assert!(names.asked().iter().all(|name| name.ends_with(".tunnel.test:9042")), "{:?}", names.asked());
     let topology = session.topology();
-    for node in topology.snapshot().nodes() {
+    for node in topology.nodes() {
         assert_eq!(node.endpoint().unwrap().to_string(), node.host_id.to_string());
     }
 }

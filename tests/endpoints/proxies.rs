@@ -101,8 +101,7 @@ async fn every_node_by_its_name() {
     assert_eq!(asked.len(), hellos.len(), "one lookup per connect: {asked:?}");
     assert!(asked.iter().all(|name| name.starts_with("proxy.test:")), "{asked:?}");
 
-    let topology = session.topology();
-    let snapshot = topology.snapshot();
+    let snapshot = session.topology();
     let endpoints: BTreeSet<String> =
         snapshot.nodes().iter().map(|node| node.endpoint().unwrap().to_string()).collect();
     assert_eq!(endpoints.len(), 3, "{endpoints:?}");
@@ -130,7 +129,8 @@ async fn a_dead_record_of_the_proxy() {
 #[tokio::test]
 async fn connections_spread_over_the_records() {
     let world = World::new(3, 3).await;
-    let builder = world.builder().candidate_order(Order::Shuffle).candidate_seed(7).connections_per_node(20, 20);
+    let builder = world.builder().candidate_order(Order::Shuffle).candidate_seed(7).sequential();
+    let builder = builder.connections_per_node(20, 20);
     let session = builder.build().await.unwrap();
     for node in world.cluster.nodes() {
         let seen = node.wait_for(SOON * 2, |all| all.iter().filter(|one| serves(one)).count() == 20).await;
@@ -143,7 +143,8 @@ async fn connections_spread_over_the_records() {
         assert!(at.len() >= 20);
         for record in world.proxy.addrs() {
             let here = at.iter().filter(|at| **at == record).count();
-            assert!((2..=14).contains(&here), "{here} of {} at {record}", at.len());
+            let share = 100 * here / at.len();
+            assert!((10..=70).contains(&share), "{here} of {} at {record}", at.len());
         }
     }
     drop(session);

@@ -1,16 +1,18 @@
 //! Sessions whose nodes are reached by client routes.
 
-use std::{net::SocketAddr, time::Duration};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use messina::{
     Session,
     config::TlsSettings,
-    error::Kind,
-    layers::Order,
+    endpoint::{Endpoint, RouteEndpoint, RouteTable},
+    establish::{self, Open, Seams},
+    layers::{Class, ConnectError, Order},
     session::SessionBuilder,
-    testkit::{ClientRoute, Cluster, ClusterBuilder, Fault, Network, Push, Stage, TestCa},
+    testkit::{ClientRoute, Cluster, ClusterBuilder, ConnectionLog, Fault, Network, NotSeen, Push, Stage, TestCa},
 };
 use tokio::time::{Instant, sleep};
+use tower::{ServiceExt, util::BoxCloneSyncService};
 
 use crate::support::{Events, Names, SOON, connected, serves};
 
@@ -67,18 +69,22 @@ impl World {
 
     /// The statements that read routes, in order.
     pub(crate) fn reads(&self) -> Vec<String> {
-        let connections = self.cluster.log().connections();
-        let mut reads = Vec::new();
-        for connection in &connections {
-            let routes = connection.requests().filter(|(_, text)| text.contains("client_routes"));
-            reads.extend(routes.map(|(_, text)| text.to_owned()));
-        }
-        reads
+        self.cluster.log().look(|seen| route_reads(seen.connections()))
+    }
+
+    /// Waits until so many were sent.
+    pub(crate) async fn has_read(&self, count: usize) -> Result<(), NotSeen> {
+        self.cluster.wait_for(SOON, |seen| route_reads(seen.connections()).len() >= count).await
     }
 
     fn served(&self, index: usize) -> bool {
         self.cluster.node(index).connections().iter().any(serves)
     }
+}
+
+fn route_reads(connections: &[ConnectionLog]) -> Vec<String> {
+    let requests = connections.iter().flat_map(ConnectionLog::requests);
+    requests.filter(|(_, text)| text.contains("client_routes")).map(|(_, text)| text.to_owned()).collect()
 }
 
 /// connect 108: nodes are dialled by their routes, `host:port` unresolved, through the one resolver.
@@ -99,7 +105,7 @@ async fn nodes_by_their_routes() {
     }
     let [read] = &world.reads()[..] else { panic!("one read: {:?}", world.reads()) };
     assert!(read.ends_with("FROM system.client_routes WHERE connection_id IN ('vpc-1')"), "{read}");
-    for node in session.topology().snapshot().nodes() {
+    for node in session.topology().nodes() {
         let endpoint = node.endpoint().unwrap();
         assert_eq!(endpoint.to_string(), format!("client route of {}", node.host_id));
         assert!(endpoint.host().ends_with(".test") && endpoint.ip().is_none());
@@ -126,12 +132,24 @@ async fn a_node_without_a_route() {
     assert_eq!(world.network.dials(own), dials, "not once");
     assert!(world.names.asked().iter().all(|name| !name.contains("invalid")), "nor is a name made up for it looked up");
     drop(session);
+}
 
-    world.cluster.set_client_routes([]);
-    let error = world.builder().client_routes_proxy_only().build().await.unwrap_err();
-    assert_eq!(error.kind(), Kind::NoConnection);
-    let line = error.to_string();
-    assert!(line.contains("no client route leads to host"), "{line}");
+/// report 47: no route, and nothing else allowed: the connect fails at once, saying so, and nobody is asked or dialled.
+/// connect 16: nothing waits for a route that may never come.
+#[tokio::test(start_paused = true)]
+async fn a_connect_without_a_way() {
+    let world = World::new(1).await;
+    let config = Arc::new(world.builder().check().unwrap());
+    let names = world.names.clone().map_err(Into::into);
+    let stack = establish::connect(&config, Seams::new(BoxCloneSyncService::new(names)));
+    let routes = RouteTable::new();
+    let open =
+        |own| Open::new(Endpoint::ClientRoute(RouteEndpoint::new(world.id(0), routes.clone(), own)), config.clone());
+    let error = stack.clone().oneshot(open(None)).await.unwrap_err();
+    assert!(matches!(error, ConnectError::Resolve { .. }) && error.class() == Class::Ordinary, "{error:?}");
+    let text = messina::layers::error::chain(&error).to_string();
+    assert!(text.contains("no client route leads to host") && text.contains(&world.id(0).to_string()), "{text}");
+    assert!(world.names.asked().is_empty() && world.network.dialled().is_empty());
 }
 
 /// scenario S35: a node is reached directly, and its route is published later: the next connect uses the route.
@@ -146,7 +164,7 @@ async fn a_route_published_later() {
     connected(&world.cluster, 0..2, SOON).await;
     world.cluster.set_client_routes([world.route(0), world.route(1)]);
     assert_eq!(world.cluster.push(&Push::client_routes(["vpc-1"], [world.id(1)])), 1);
-    world.cluster.wait_for(SOON, |_| world.reads().len() == 2).await.unwrap();
+    world.has_read(2).await.unwrap();
     assert!(!world.names.asked().iter().any(|name| name.starts_with("r1.test")), "what is open stays");
     world.cluster.node(1).kill().await;
     world.cluster.node(1).start();
@@ -279,8 +297,7 @@ async fn the_balancers_address_is_no_nodes() {
     world.cluster.set_client_routes([world.route(1)]);
     let session = world.builder().build().await.unwrap();
     connected(&world.cluster, [1], SOON).await;
-    let topology = session.topology();
-    let snapshot = topology.snapshot();
+    let snapshot = session.topology();
     let node = snapshot.node(world.id(0)).unwrap();
     assert_eq!(node.address, None);
     assert!(node.endpoint().unwrap().ip().is_none(), "{:?}", node.endpoint());

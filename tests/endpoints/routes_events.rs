@@ -12,7 +12,7 @@ use crate::{
 
 /// The reads after the first, once `count` of them have come and nothing more does.
 async fn later_reads(world: &World, count: usize) -> Vec<String> {
-    world.cluster.wait_for(SOON, |_| world.reads().len() > count).await.ok();
+    world.has_read(count + 1).await.unwrap();
     sleep(Duration::from_secs(5)).await;
     let mut reads = world.reads();
     reads.remove(0);
@@ -75,8 +75,7 @@ async fn both_readings() {
         world.cluster.set_client_routes(table);
         world.cluster.push(&Push::client_routes(["vpc-1", "vpc-2"], [ids[0], ids[1]]));
         sleep(Duration::from_secs(5)).await;
-        let topology = session.topology();
-        let snapshot = topology.snapshot();
+        let snapshot = session.topology();
         let ports = ids
             .iter()
             .map(|id| messina::layers::Dial::address(&snapshot.node(*id).unwrap().endpoint().unwrap()).port());
@@ -116,7 +115,7 @@ async fn one_read_at_a_time() {
     connected(&world.cluster, 0..3, SOON).await;
     world.cluster.fault(Stage::Query, Fault::Delay(Duration::from_secs(2)));
     world.cluster.push(&Push::client_routes(["vpc-1"], [world.id(0)]));
-    world.cluster.wait_for(SOON, |_| world.reads().len() == 2).await.unwrap();
+    world.has_read(2).await.unwrap();
     for _ in 0..5 {
         world.cluster.push(&Push::client_routes(["vpc-1"], [world.id(1)]));
         world.cluster.push(&Push::client_routes(["vpc-1"], [world.id(2)]));
@@ -176,7 +175,7 @@ async fn a_refresh_drops_what_is_absent() {
     later_reads(&world, 1).await;
     let own = world.advertised[1];
     let topology = session.topology();
-    let endpoint = topology.snapshot().node(world.id(1)).unwrap().endpoint().unwrap();
+    let endpoint = topology.node(world.id(1)).unwrap().endpoint().unwrap();
     assert_eq!(messina::layers::Dial::address(&endpoint), own.into(), "its own address stands in");
     assert_eq!(log.warned("address: is blank"), 1);
     drop(session);

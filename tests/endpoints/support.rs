@@ -1,6 +1,7 @@
 //! What these tests share: names that move, and what was asked and logged.
 
 #[path = "../establish/support/events.rs"]
+#[allow(dead_code, reason = "shared with other tests")]
 mod events;
 #[path = "../establish/support/files.rs"]
 mod files;
