@@ -3,5 +3,6 @@
 
 mod json;
 mod plan;
+mod probe;
 mod state;
 mod support;
