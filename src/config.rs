@@ -6,9 +6,13 @@
 mod auth;
 mod check;
 mod draft;
+mod fixed;
+#[cfg(feature = "serde")]
+mod from_serde;
 mod keys;
 mod reach;
 mod live;
+mod options;
 mod pool;
 mod tls;
 
@@ -21,7 +25,7 @@ pub(crate) use self::live::LiveConfig;
 pub use self::{
     auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
     draft::Draft,
-    keys::KEYS,
+    options::{KEYS, OPTIONS, OptionInfo},
     pool::{IdentifiedFallback, PoolOptions},
     reach::{CLIENT_ROUTES_TABLE, ClientRoutes, Reach},
     tls::TlsSettings,
@@ -139,4 +143,5 @@ pub struct Config {
     pub page_size: i32,
     /// Whether requests that do not say so may be executed twice.
     pub default_idempotence: bool,
+    fixed: fixed::Fixed,
 }

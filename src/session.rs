@@ -29,6 +29,7 @@ mod paging_state;
 mod predicates;
 mod profile;
 mod prepared;
+mod reconfigure;
 mod recovery;
 mod request;
 mod result_set;
@@ -103,8 +104,9 @@ pub struct Session {
 struct Inner {
     config: LiveConfig,
     metrics: SessionMetrics,
+    // One change of settings at a time.
+    settings: Mutex<()>,
     // What connections are opened with; none where they were made elsewhere.
-    #[allow(dead_code, reason = "no caller yet")]
     opener: Option<Opener>,
     nodes: Nodes,
     topology: Topology,
@@ -149,6 +151,7 @@ impl Session {
         let cache = cache::Cache::default();
         let inner = Inner {
             config,
+            settings: Mutex::default(),
             metrics,
             opener,
             nodes,

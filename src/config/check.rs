@@ -22,6 +22,9 @@ impl Draft {
     /// # Errors
     /// The first value that is not allowed: its option, the value, and what is allowed.
     pub fn check(self) -> Result<Config, ConfigError> {
+        if let Some(error) = self.refused {
+            return Err(error);
+        }
         let tls = self.checked_tls()?;
         let reach = self.checked_reach(tls.is_some())?;
         let contact_points = self.parsed_contact_points(&reach)?;
@@ -53,6 +56,12 @@ impl Draft {
                 format!("1 to 32768 requests and fewer orphans than requests ({error})"),
             )
         })?;
+        let limits = match self.max_frame_length {
+            None => limits,
+            Some(bytes) => limits.with_body(bytes).map_err(|error| {
+                ConfigError::new("advanced.protocol.max-frame-length", bytes, format!("1 B to 256 MiB ({error})"))
+            })?,
+        };
         self.pool.check()?;
         if let Some(idle) = self.keepalive.filter(|idle| !(1..=MAX_KEEPALIVE).contains(&idle.as_secs())) {
             return Err(ConfigError::new(KEEPALIVE, format_args!("{idle:?}"), "1 s to 32767 s, or leave it out"));
@@ -77,6 +86,16 @@ impl Draft {
         if let Some(idle) = self.keepalive {
             tcp = tcp.with_keepalive(idle);
         }
+        if let Some(linger) = self.linger {
+            tcp = tcp.with_linger(linger);
+        }
+        if let Some(bytes) = self.receive_buffer {
+            tcp = tcp.with_receive_buffer(bytes);
+        }
+        if let Some(bytes) = self.send_buffer {
+            tcp = tcp.with_send_buffer(bytes);
+        }
+        let fixed = self.fixed();
         Ok(Config {
             contact_points,
             connect,
@@ -115,6 +134,7 @@ impl Draft {
             serial_consistency: self.serial_consistency,
             page_size: self.page_size,
             default_idempotence: self.default_idempotence,
+            fixed,
         })
     }
 

@@ -60,6 +60,14 @@ pub struct Draft {
     pub nodelay: bool,
     /// `advanced.socket.keep-alive`: none.
     pub keepalive: Option<Duration>,
+    /// `advanced.socket.linger-interval`: the system's.
+    pub linger: Option<Duration>,
+    /// `advanced.socket.receive-buffer-size`: the system's.
+    pub receive_buffer: Option<u32>,
+    /// `advanced.socket.send-buffer-size`: the system's.
+    pub send_buffer: Option<u32>,
+    /// `advanced.protocol.max-frame-length`: 256 MiB.
+    pub max_frame_length: Option<u32>,
     /// `advanced.protocol.version`: negotiated.
     pub protocol_version: Option<ProtocolVersion>,
     /// `advanced.protocol.compression`: none.
@@ -140,6 +148,27 @@ pub struct Draft {
     pub page_size: i32,
     /// `basic.request.default-idempotence`: false.
     pub default_idempotence: bool,
+    /// What was refused when it was read.
+    pub(super) refused: Option<ConfigError>,
+    /// Whether it was said that an option does nothing.
+    pub(super) inert: Inert,
+}
+
+/// Remembers that something was said; not a setting, so it shows nothing.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Inert(bool);
+
+impl Inert {
+    /// Whether this is the first time.
+    pub(super) fn first(&mut self) -> bool {
+        !std::mem::replace(&mut self.0, true)
+    }
+}
+
+impl fmt::Debug for Inert {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Inert")
+    }
 }
 
 impl Default for Draft {
@@ -165,6 +194,10 @@ impl Default for Draft {
             host_id_check: HostIdCheck::Reject,
             nodelay: true,
             keepalive: None,
+            linger: None,
+            receive_buffer: None,
+            send_buffer: None,
+            max_frame_length: None,
             protocol_version: None,
             compression: None,
             tls: None,
@@ -205,6 +238,8 @@ impl Default for Draft {
             serial_consistency: SerialConsistency::LocalSerial,
             page_size: 5000,
             default_idempotence: false,
+            refused: None,
+            inert: Inert::default(),
         }
     }
 }

@@ -5,74 +5,13 @@ use std::time::Duration;
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use super::{Draft, HostIdCheck};
+use super::{
+    Draft, HostIdCheck,
+    options::{ELSEWHERE, KEYS},
+};
 use crate::{connection::Compression, endpoint::RouteConnection, error::ConfigError, protocol::ProtocolVersion};
 
-/// Every option that [`Draft::set`] knows.
-pub const KEYS: &[&str] = &[
-    "basic.contact-points",
-    "basic.session-name",
-    "basic.session-keyspace",
-    "basic.load-balancing-policy.local-datacenter",
-    "basic.request.timeout",
-    "basic.request.consistency",
-    "basic.request.serial-consistency",
-    "basic.request.page-size",
-    "basic.request.default-idempotence",
-    "advanced.control-connection.expected-cluster",
-    "advanced.control-connection.timeout",
-    "advanced.control-connection.reconnection.fallback-to-original-contact-points",
-    "advanced.control-connection.schema-agreement.interval",
-    "advanced.control-connection.schema-agreement.timeout",
-    "advanced.control-connection.schema-agreement.warn-on-failure",
-    "advanced.metadata.topology-event-debouncer.window",
-    "advanced.metadata.topology-event-debouncer.max-events",
-    "advanced.reconnect-on-init",
-    "advanced.connection.max-candidate-addresses",
-    "advanced.connection.candidate-order",
-    "advanced.connection.attempt-delay",
-    "advanced.connection.connect-budget",
-    "advanced.connection.max-auth-failures",
-    "advanced.connection.resolve-timeout",
-    "advanced.connection.connect-timeout",
-    "advanced.connection.tls-handshake-timeout",
-    "advanced.connection.init-query-timeout",
-    "advanced.connection.max-requests-per-connection",
-    "advanced.connection.max-orphan-requests",
-    "advanced.connection.host-id-check",
-    "advanced.connection.pool.local.size",
-    "advanced.connection.pool.remote.size",
-    "advanced.connection.advanced-shard-awareness.enabled",
-    "advanced.connection.advanced-shard-awareness.port-low",
-    "advanced.connection.advanced-shard-awareness.port-high",
-    "advanced.connection.max-concurrent-connects-per-host",
-    "advanced.connection.max-concurrent-connects",
-    "advanced.connection.identified-fallback",
-    "advanced.reconnection-policy.base-delay",
-    "advanced.reconnection-policy.max-delay",
-    "advanced.heartbeat.interval",
-    "advanced.heartbeat.timeout",
-    "advanced.socket.tcp-no-delay",
-    "advanced.socket.keep-alive",
-    "advanced.protocol.version",
-    "advanced.protocol.compression",
-    "advanced.metrics.prefix",
-    "advanced.sni.proxy",
-    "advanced.sni.node-domain",
-    "advanced.sni.verified-name",
-    "advanced.client-routes.connections",
-    "advanced.client-routes.table-name",
-    "advanced.client-routes.proxy-only",
-    "advanced.tls.ca-file",
-    "advanced.tls.cert-file",
-    "advanced.tls.key-file",
-    "advanced.tls.native-roots",
-    "advanced.tls.dangerous-trust-all",
-    "advanced.tls.reload-interval",
-    "advanced.tls.accepted-names",
-    "advanced.resolve-contact-points",
-];
-
+/// Sets an option, if there is one of this name.
 pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), ConfigError> {
     let value = value.trim();
     let list = || value.split(',').map(str::trim).filter(|item| !item.is_empty()).map(str::to_owned).collect();
@@ -123,6 +62,10 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.heartbeat.interval" => draft.heartbeat_interval = duration(key, value)?,
         "advanced.heartbeat.timeout" => draft.heartbeat_timeout = Some(duration(key, value)?),
         "advanced.socket.tcp-no-delay" => draft.nodelay = boolean(key, value)?,
+        "advanced.socket.linger-interval" => draft.linger = Some(duration(key, value)?),
+        "advanced.socket.receive-buffer-size" => draft.receive_buffer = Some(size(key, value)?),
+        "advanced.socket.send-buffer-size" => draft.send_buffer = Some(size(key, value)?),
+        "advanced.protocol.max-frame-length" => draft.max_frame_length = Some(size(key, value)?),
         "advanced.socket.keep-alive" => draft.keepalive = Some(duration(key, value)?),
         "advanced.protocol.version" => draft.protocol_version = Some(version(key, value)?),
         "advanced.protocol.compression" => draft.compression = compression(key, value)?,
@@ -141,7 +84,9 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.tls.accepted-names" => draft.tls_names = list(),
         "advanced.resolve-contact-points" => {
             boolean(key, value)?;
-            tracing::warn!("`{key}` does nothing: contact points stay names and are expanded at every connect");
+            if draft.inert.first() {
+                tracing::warn!("`{key}` does nothing: contact points stay names and are expanded at every connect");
+            }
         }
         _ => return draft.pool.set(key, value).unwrap_or_else(|| Err(unknown(key, value))),
     }
@@ -152,14 +97,23 @@ fn unknown(key: &str, value: &str) -> ConfigError {
     let written = key.trim().to_ascii_lowercase().replace('_', "-");
     if ["password", "secret", "credential"].iter().any(|word| written.contains(word)) {
         // Whatever it is, it must not be printed.
-        return ConfigError::unknown(key, "(hidden)", "log in through the builder's `credentials`");
+        return ConfigError::hidden(key, "log in through the builder's `credentials`");
     }
+    let begins = |(option, _): &&(&str, &str)| match option.strip_suffix('.') {
+        Some(section) => written.strip_prefix(section).is_some_and(|rest| rest.is_empty() || rest.starts_with('.')),
+        None => written == *option,
+    };
+    let elsewhere = ELSEWHERE.iter().find(begins).map(|(_, instead)| *instead);
     let without_its_section = format!(".{written}");
     let nearest = KEYS.iter().min_by_key(|known| match known.ends_with(&without_its_section) {
         true => 0,
         false => distance(known, &written),
     });
+    let close = |known: &&&str| distance(known, &written) <= 2;
     let instead = match nearest {
+        // A slip of the pen in an option that there is comes before one that there is elsewhere.
+        None => String::new(),
+        Some(known) if elsewhere.is_some() && !close(&known) => elsewhere.unwrap_or_default().to_owned(),
         Some(known)
             if known.ends_with(&without_its_section) || distance(known, &written) <= 2 + written.len().min(40) / 4 =>
         {
@@ -194,19 +148,39 @@ pub(super) fn boolean(key: &str, value: &str) -> Result<bool, ConfigError> {
     value.parse().map_err(|_| ConfigError::new(key, value, "true or false"))
 }
 
-/// A number with its unit: `250ms`, `5 s`, `1 min`.
+/// A number with its unit: `250ms`, `5 s`, `1 min`, `30 seconds`.
 pub(super) fn duration(key: &str, value: &str) -> Result<Duration, ConfigError> {
-    let fail = || ConfigError::new(key, value, "a number with its unit: us, ms, s or min, such as `250 ms`");
+    let fail = || ConfigError::new(key, value, "a number with its unit: us, ms, s, min, h or d, such as `250 ms`");
     let split = value.find(|c: char| !c.is_ascii_digit()).ok_or_else(fail)?;
     let (amount, unit) = value.split_at(split);
     let amount: u64 = amount.parse().map_err(|_| fail())?;
+    let seconds = |each: u64| amount.checked_mul(each).map(Duration::from_secs).ok_or_else(fail);
+    // The long words are those of other drivers' files.
     match unit.trim() {
-        "us" => Ok(Duration::from_micros(amount)),
-        "ms" => Ok(Duration::from_millis(amount)),
-        "s" => Ok(Duration::from_secs(amount)),
-        "min" => Ok(Duration::from_secs(amount.checked_mul(60).ok_or_else(fail)?)),
+        "us" | "micro" | "micros" | "microsecond" | "microseconds" => Ok(Duration::from_micros(amount)),
+        "ms" | "milli" | "millis" | "millisecond" | "milliseconds" => Ok(Duration::from_millis(amount)),
+        "s" | "second" | "seconds" => Ok(Duration::from_secs(amount)),
+        "min" | "m" | "minute" | "minutes" => seconds(60),
+        "h" | "hour" | "hours" => seconds(60 * 60),
+        "d" | "day" | "days" => seconds(24 * 60 * 60),
         _ => Err(fail()),
     }
+}
+
+/// A number of bytes, or of larger units: `65536`, `64 KiB`, `256 MiB`.
+fn size(key: &str, value: &str) -> Result<u32, ConfigError> {
+    let fail = || ConfigError::new(key, value, "a number of bytes up to 4 GiB, such as `65536`, `64 KiB` or `256 MiB`");
+    let split = value.find(|c: char| !c.is_ascii_digit()).unwrap_or(value.len());
+    let (amount, unit) = value.split_at(split);
+    let amount: u32 = amount.parse().map_err(|_| fail())?;
+    let each = match unit.trim() {
+        "" | "B" => 1,
+        "KiB" => 1 << 10,
+        "MiB" => 1 << 20,
+        "GiB" => 1 << 30,
+        _ => return Err(fail()),
+    };
+    amount.checked_mul(each).filter(|bytes| *bytes > 0).ok_or_else(fail)
 }
 
 /// `id` or `id=host`, several with commas between.

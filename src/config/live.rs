@@ -15,11 +15,9 @@ pub(crate) struct LiveConfig {
 
 struct Shared {
     config: ArcSwap<Config>,
-    #[allow(dead_code, reason = "for a change of settings")]
     replaced: watch::Sender<()>,
 }
 
-#[allow(dead_code, reason = "some have no caller yet")]
 impl LiveConfig {
     pub(crate) fn new(config: Arc<Config>) -> Self {
         Self { shared: Arc::new(Shared { config: ArcSwap::new(config), replaced: watch::Sender::new(()) }) }

@@ -11,6 +11,9 @@ pub struct ConfigError {
     known: bool,
 }
 
+/// In place of a value that must not be printed.
+const HIDDEN: &str = "(hidden)";
+
 impl ConfigError {
     /// `value` is not what `option` allows.
     pub fn new(option: impl Into<String>, value: impl fmt::Display, allowed: impl Into<String>) -> Self {
@@ -20,6 +23,17 @@ impl ConfigError {
     /// There is no option of this name; `instead` says what to do.
     pub(crate) fn unknown(option: &str, value: &str, instead: impl Into<String>) -> Self {
         Self { known: false, ..Self::new(option, value, instead) }
+    }
+
+    /// There is no option of this name, and its value may be a secret.
+    pub(crate) fn hidden(option: &str, instead: impl Into<String>) -> Self {
+        Self::unknown(option, HIDDEN, instead)
+    }
+
+    /// Whether the value may be a secret.
+    #[cfg(feature = "serde")]
+    pub(crate) fn is_hidden(&self) -> bool {
+        self.value == HIDDEN
     }
 
     /// The option, under the name of the settings file.

@@ -27,14 +27,12 @@ pub(crate) struct Opener {
 
 #[derive(Debug)]
 struct Shared {
-    #[allow(dead_code, reason = "for a change of settings")]
     seams: Seams,
     stack: ArcSwap<BoxConnect<Open, Accepted>>,
     config: LiveConfig,
     metrics: SessionMetrics,
 }
 
-#[allow(dead_code, reason = "some have no caller yet")]
 impl Opener {
     /// Goes on with the stack and the settings of a first connection, which latched the cluster's name and version.
     pub(crate) fn new(
@@ -69,13 +67,9 @@ impl Opener {
     }
 
     /// The cluster's name.
+    #[allow(dead_code, reason = "for those who show what a session believes")]
     pub(crate) fn cluster(&self) -> &Arc<str> {
         &self.cluster
-    }
-
-    /// The version that is spoken.
-    pub(crate) fn version(&self) -> ProtocolVersion {
-        self.version
     }
 
     /// A target in this cluster, of which nothing else is known yet, under the settings in force.

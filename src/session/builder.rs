@@ -171,6 +171,12 @@ impl SessionBuilder {
         self
     }
 
+    /// Begins with these settings, such as those of a file; what was set before is forgotten.
+    pub fn with_settings(mut self, draft: Draft) -> Self {
+        self.draft = draft;
+        self
+    }
+
     /// Sets an option by the name it has in a settings file; see [`Draft::set`]. A bad one is an error at `build`.
     pub fn set(mut self, key: &str, value: &str) -> Self {
         if let Err(error) = self.draft.set(key, value) {

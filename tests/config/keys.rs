@@ -3,14 +3,14 @@
 use std::{collections::HashSet, time::Duration};
 
 use messina::{
-    config::{Draft, HostIdCheck, KEYS},
+    config::{Draft, HostIdCheck, KEYS, OPTIONS},
     connection::Compression,
     layers::Order,
     protocol::ProtocolVersion,
     testkit::TestCa,
 };
 
-use crate::{checked, files::Files, good, refused};
+use crate::{checked, events::Events, files::Files, good, refused};
 
 /// For each option good values, and bad ones.
 fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec<&'static str>)> {
@@ -19,6 +19,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
     let limits = [&durations[..], &["0 s", "0ms", "999 us"]].concat();
     let numbers = ["", "-1", "five", "1.5", "99999999999999999999"];
     let counts = [&numbers[..], &["0"]].concat();
+    let sizes = ["", "0", "-1", "1.5 MiB", "64 KB", "5 GiB", "many"];
     let booleans = vec!["", "yes", "1", "TRUE "];
     vec![
         ("basic.contact-points", own(&["a.test", "a.test:9043, 10.0.0.1 ,[::1]"]), vec!["", ",", "a.test:0", "a b"]),
@@ -89,8 +90,12 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
             own(&["1 s", "5 min"]),
             [&durations[..], &["0 s", "999 ms", "10000 min"]].concat(),
         ),
+        ("advanced.socket.linger-interval", own(&["0 s", "5 seconds"]), durations.to_vec()),
+        ("advanced.socket.receive-buffer-size", own(&["65536", "64 KiB"]), sizes.to_vec()),
+        ("advanced.socket.send-buffer-size", own(&["1 MiB"]), sizes.to_vec()),
         ("advanced.protocol.version", own(&["3", "v4", "V5"]), vec!["", "2", "6", "vv", "four", "VvV4", "vv4"]),
         ("advanced.protocol.compression", own(&["lz4", "snappy", "none"]), vec!["", "zstd", "LZ4"]),
+        ("advanced.protocol.max-frame-length", own(&["256 MiB", "1 KiB"]), sizes.to_vec()),
         ("advanced.metrics.prefix", own(&["shop", "Shop_2"]), vec!["", "my shop", "2shop", "shop.web", "_"]),
         ("advanced.sni.proxy", own(&["proxy.test", "10.0.0.1:9142"]), vec!["", "a b", "proxy.test:0"]),
         ("advanced.sni.node-domain", own(&["cluster.test"]), vec!["", "10.0.0.1", "a b"]),
@@ -244,10 +249,53 @@ async fn the_first_mistake() {
 /// connect 115: the old option is accepted, does nothing, and says so once.
 #[test]
 fn the_old_option() {
-    for value in ["true", "false"] {
-        let (mut with, without) = (Draft::default(), Draft::default());
+    let events = Events::watch();
+    let (mut with, without) = (Draft::default(), Draft::default());
+    for value in ["true", "false", "true"] {
         with.set("advanced.resolve-contact-points", value).unwrap();
         assert_eq!(format!("{with:?}"), format!("{without:?}"));
+    }
+    assert_eq!(events.warnings().len(), 1);
+}
+
+/// Durations may be written with the words of other drivers' files; sizes have units too.
+#[test]
+fn words_and_units() {
+    let error = good().set("advanced.protocol.max-frame-length", "1 GiB").check().unwrap_err();
+    assert!(error.allowed().contains("256 MiB"), "{error}");
+    for (text, seconds) in [("5 seconds", 5), ("1 minute", 60), ("2m", 120), ("1 hour", 3600), ("5000 milliseconds", 5)]
+    {
+        let config = checked(&good().set("basic.request.timeout", text));
+        assert_eq!(config.request_timeout, Duration::from_secs(seconds), "{text}");
+    }
+}
+
+/// Options that other drivers have are refused, and what there is instead is named.
+#[tokio::test]
+async fn options_of_other_drivers() {
+    for (option, instead) in [
+        ("basic.config-reload-interval", "Session::reconfigure"),
+        ("advanced.connection.set-keyspace-timeout", "init-query-timeout"),
+        ("advanced.connection.warn-on-init-error", "log"),
+        ("advanced.reconnection-policy.class", "base-delay"),
+        ("advanced.socket.reuse-address", "outgoing"),
+        ("advanced.metadata.schema.enabled", "no schema"),
+        ("advanced.metadata.token-map.enabled", "always"),
+        ("advanced.prepared-statements.prepare-on-all-nodes", "first executed"),
+        ("advanced.prepared-statements.reprepare-on-up.enabled", "first executed"),
+        ("advanced.address-translator.class", "address_translator"),
+        ("advanced.ssl-engine-factory.class", "advanced.tls.ca-file"),
+        ("advanced.auth-provider.class", "credentials"),
+        ("advanced.throttler.class", "tower layer"),
+        ("advanced.timestamp-generator.class", "timestamps"),
+        ("advanced.coalescer.reschedule-interval", "without a timer"),
+        ("advanced.session-leak.threshold", "leave it out"),
+        ("advanced.request.trace.attempts", "with each result"),
+        ("advanced.metrics.node.enabled", "advanced.metrics.prefix"),
+    ] {
+        let error = refused(good().set(option, "x")).await;
+        assert!(error.allowed().contains(instead), "{error}");
+        assert_eq!(error.option(), option);
     }
 }
 
@@ -255,4 +303,19 @@ fn the_old_option() {
 #[test]
 fn keys_are_distinct() {
     assert_eq!(KEYS.iter().collect::<HashSet<_>>().len(), KEYS.len());
+}
+
+/// The table says what is in force without an option, and its names are those that are known.
+#[test]
+fn the_table() {
+    for option in OPTIONS {
+        assert!(KEYS.contains(&option.name) && !option.meaning.is_empty(), "{}", option.name);
+        let mut draft = Draft::default();
+        if draft.set(option.name, option.default).is_ok() {
+            let in_words =
+                ["none", "the ", "that ", "whichever "].iter().any(|begin| option.default.starts_with(begin));
+            let written = [&draft, &Draft::default()].map(|draft| format!("{draft:?}"));
+            assert!(in_words || written[0] == written[1] || option.default == "256 MiB", "{option:?}");
+        }
+    }
 }

@@ -3,9 +3,14 @@
 
 mod checks;
 mod contact_points;
+#[allow(dead_code, reason = "not every binary looks at everything")]
+#[path = "../establish/support/events.rs"]
+mod events;
 #[path = "../establish/support/files.rs"]
 mod files;
+mod from_file;
 mod keys;
+mod reconfigure;
 mod secrets;
 mod tls_files;
 
