@@ -67,9 +67,13 @@ impl Opener {
     }
 
     /// The cluster's name.
-    #[allow(dead_code, reason = "for those who show what a session believes")]
     pub(crate) fn cluster(&self) -> &Arc<str> {
         &self.cluster
+    }
+
+    /// The version that is spoken.
+    pub(crate) fn version(&self) -> ProtocolVersion {
+        self.version
     }
 
     /// A target in this cluster, of which nothing else is known yet, under the settings in force.
