@@ -26,3 +26,25 @@ pub mod scope;
 pub mod live_nodes;
 pub mod discovery;
 pub mod pace;
+pub mod http;
+mod ask;
+pub mod events;
+mod keys;
+mod routes;
+mod poller;
+pub mod balance;
+pub mod headers;
+pub mod encoding;
+pub mod sign;
+pub mod prepare;
+pub mod client;
+pub mod probe;
+
+pub use self::{
+    ask::{AnswerBody, AskError, Exchange},
+    balance::{Affinity, AlternatorBalance, AlternatorLayer, BalanceOptions, RequestError, operation},
+    client::Alternator,
+    prepare::RequestOptions,
+    probe::probe,
+    sign::Signer,
+};

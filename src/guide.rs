@@ -4,6 +4,7 @@
 //! [Address resolution](address_resolution) what happens between a name and a connection,
 //! [Staying connected](staying_connected) what happens afterwards, and
 //! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all.
+//! [Alternator](alternator) is about the DynamoDB API.
 
 #[doc = include_str!("guide/address_resolution.md")]
 pub mod address_resolution {}
@@ -16,3 +17,6 @@ pub mod staying_connected {}
 
 #[doc = include_str!("guide/diagnosing_with_probe.md")]
 pub mod diagnosing_with_probe {}
+
+#[doc = include_str!("guide/alternator.md")]
+pub mod alternator {}

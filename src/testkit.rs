@@ -33,6 +33,8 @@ mod dns;
 mod door;
 mod facts;
 mod fault;
+#[cfg(feature = "alternator")]
+pub mod http;
 mod log;
 mod names;
 mod network;

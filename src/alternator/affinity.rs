@@ -7,8 +7,10 @@
 
 mod batch;
 mod hash;
+mod json;
 mod key_names;
 
+pub(super) use self::json::{Wanted, hash_of, key_name, wanted};
 pub use self::{
     batch::{BatchWrite, Votes, vote},
     hash::{KeyValue, murmur},

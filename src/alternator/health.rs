@@ -182,6 +182,12 @@ impl Health {
         self.generation
     }
 
+    /// Until when it is picked last, if it failed a moment ago.
+    #[must_use]
+    pub const fn avoided_until(&self) -> Option<Instant> {
+        self.avoid_until
+    }
+
     /// How the node ranks in a query plan at this moment.
     #[must_use]
     pub fn standing(&self, now: Instant) -> Standing {

@@ -52,6 +52,7 @@ pub enum Standing {
 pub struct QueryPlan {
     kind: Kind,
     started: Option<Started>,
+    cycles: u32,
 }
 
 #[derive(Clone, Debug)]
@@ -72,19 +73,19 @@ impl QueryPlan {
     /// A random order; `draw` is a number of a [`Randomness`].
     #[must_use]
     pub const fn random(draw: u64) -> Self {
-        Self { kind: Kind::Random(Stream::new(draw)), started: None }
+        Self { kind: Kind::Random(Stream::new(draw)), started: None, cycles: 0 }
     }
 
     /// The order that a partition key's hash leads to, in every client of every language.
     #[must_use]
     pub const fn seeded(hash: i64) -> Self {
-        Self { kind: Kind::Seeded(hash), started: None }
+        Self { kind: Kind::Seeded(hash), started: None, cycles: 0 }
     }
 
     /// The given nodes first, as far as they are in the list, then the others in canonical order.
     #[must_use]
     pub const fn preferred(nodes: Vec<Node>) -> Self {
-        Self { kind: Kind::Preferred(nodes), started: None }
+        Self { kind: Kind::Preferred(nodes), started: None, cycles: 0 }
     }
 
     /// The node of the next attempt.
@@ -95,6 +96,30 @@ impl QueryPlan {
         current: impl FnOnce() -> Arc<NodeList>,
         standing: impl Fn(&Node) -> Standing,
     ) -> Option<&Node> {
+        let place = self.pick_by(current, |nodes, place| standing(&nodes[place]))?;
+        self.started.as_ref().map(|started| &started.nodes[place])
+    }
+
+    /// The same for a caller who keeps what is known of each node by its place in the list: gives such a place.
+    pub fn pick_place(
+        &mut self,
+        current: impl FnOnce() -> Arc<NodeList>,
+        standing: impl Fn(usize) -> Standing,
+    ) -> Option<usize> {
+        self.pick_by(current, |_, place| standing(place))
+    }
+
+    /// How often all nodes were tried and the order began anew.
+    #[must_use]
+    pub const fn cycles(&self) -> u32 {
+        self.cycles
+    }
+
+    fn pick_by(
+        &mut self,
+        current: impl FnOnce() -> Arc<NodeList>,
+        standing: impl Fn(&NodeList, usize) -> Standing,
+    ) -> Option<usize> {
         if self.started.is_none() {
             let nodes = current();
             let order = self.kind.order(&nodes);
@@ -105,6 +130,7 @@ impl QueryPlan {
             Some(place) => place,
             None => {
                 started.tried.clear();
+                self.cycles = self.cycles.saturating_add(1);
                 if let Kind::Random(_) = self.kind {
                     started.order = self.kind.order(&started.nodes);
                 }
@@ -112,8 +138,7 @@ impl QueryPlan {
             }
         };
         started.tried.insert(place);
-        let node = started.order.at(place)?;
-        Some(&started.nodes[node as usize])
+        started.order.at(place).map(|node| node as usize)
     }
 }
 
@@ -141,12 +166,12 @@ impl Kind {
 
 impl Started {
     /// The first untried place of the best standing.
-    fn best(&mut self, standing: impl Fn(&Node) -> Standing) -> Option<u32> {
+    fn best(&mut self, standing: impl Fn(&NodeList, usize) -> Standing) -> Option<u32> {
         let mut best: Option<(Standing, u32)> = None;
         let mut place = 0;
         while let Some(node) = self.order.at(place) {
             if !self.tried.contains(place) {
-                let now = standing(&self.nodes[node as usize]);
+                let now = standing(&self.nodes, node as usize);
                 if now == Standing::Active {
                     return Some(place);
                 }

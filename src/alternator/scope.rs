@@ -193,6 +193,11 @@ impl fmt::Display for ScopeError {
 
 impl std::error::Error for ScopeError {}
 
+/// What to ask for a rack that nobody has, see [`Filters::of`].
+pub(super) const fn impossible_rack() -> &'static str {
+    "/localnodes?rack=messina-no-such-rack"
+}
+
 /// Whether a node knows the filters `dc` and `rack`: older ones answer as if they were not there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Filters {

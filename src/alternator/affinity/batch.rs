@@ -38,7 +38,12 @@ impl<'n> Votes<'n> {
 
     /// One write votes for the first node of its key's plan.
     pub fn add(&mut self, key: KeyValue<'_>) {
-        if let Some(place) = first_of(key.hash(), self.nodes.len()) {
+        self.add_hash(key.hash());
+    }
+
+    /// The same for a key whose hash is known.
+    pub fn add_hash(&mut self, hash: i64) {
+        if let Some(place) = first_of(hash, self.nodes.len()) {
             self.votes[place] += 1;
         }
     }

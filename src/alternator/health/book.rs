@@ -45,6 +45,12 @@ impl Book {
         Self { enabled: false, ..Self::new(Thresholds::default()) }
     }
 
+    /// Whether health is watched at all.
+    #[must_use]
+    pub const fn is_enabled(&self) -> bool {
+        self.enabled
+    }
+
     /// The health of a node, unless it was never listed.
     #[must_use]
     pub fn health(&self, node: &Node) -> Option<&Health> {

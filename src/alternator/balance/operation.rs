@@ -1,0 +1,81 @@
+//! What a request asks for, as far as moving on to another node depends on it.
+
+use std::fmt;
+
+use bytes::Bytes;
+use http::{HeaderValue, Method, Request, header};
+
+use crate::alternator::http::Payload;
+
+/// The prefix of `X-Amz-Target`.
+const VERSION: &str = "DynamoDB_20120810.";
+
+/// A request for an operation, such as `GetItem` with its JSON: neither signed nor addressed to a node yet.
+///
+/// # Errors
+/// If the name has characters that no header may have.
+pub fn operation(name: &str, json: impl Into<Bytes>) -> Result<Request<Payload>, InvalidOperation> {
+    let invalid = |_| InvalidOperation(name.to_owned());
+    let target = HeaderValue::from_str(&format!("{VERSION}{name}")).map_err(|_| invalid(()))?;
+    let json: Bytes = json.into();
+    let mut request = Request::new(Payload::from(json));
+    *request.method_mut() = Method::POST;
+    let headers = request.headers_mut();
+    headers.insert("x-amz-target", target);
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-amz-json-1.0"));
+    Ok(request)
+}
+
+/// A name that no operation has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InvalidOperation(String);
+
+impl fmt::Display for InvalidOperation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is no name of an operation", self.0)
+    }
+}
+
+impl std::error::Error for InvalidOperation {}
+
+/// In the extensions of a request: whether it may be sent twice, in place of what its operation says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeatable(pub bool);
+
+/// Operations that take about the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::alternator) enum Class {
+    Item,
+    Range,
+    Other,
+}
+
+/// The name of an operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::alternator) struct Operation<'a>(&'a str);
+
+impl<'a> Operation<'a> {
+    pub(in crate::alternator) fn of<B>(request: &'a Request<B>) -> Self {
+        let target = request.headers().get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
+        Self(target.rsplit('.').next().unwrap_or_default())
+    }
+
+    pub(in crate::alternator) const fn name(self) -> &'a str {
+        self.0
+    }
+
+    /// Whether it only reads, so that sending it twice does no harm.
+    pub(in crate::alternator) fn only_reads(self) -> bool {
+        matches!(self.0, "GetItem" | "BatchGetItem" | "Query" | "Scan")
+            || self.0.starts_with("Describe")
+            || self.0.starts_with("List")
+    }
+
+    pub(in crate::alternator) fn class(self) -> Class {
+        match self.0 {
+            "GetItem" | "PutItem" | "UpdateItem" | "DeleteItem" => Class::Item,
+            "Query" | "Scan" | "BatchGetItem" | "BatchWriteItem" => Class::Range,
+            _ => Class::Other,
+        }
+    }
+}
