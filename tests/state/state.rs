@@ -1,7 +1,8 @@
 //! Nodes, pins, connections and the control connection, in health and under partial failure.
 
 use messina::{
-    layers::Class,
+    endpoint::Advertised,
+    layers::{Address, Class, HostAddr},
     session::{Purpose, Standing},
     testkit::{Fault, Scylla, Stage},
 };
@@ -109,4 +110,29 @@ async fn the_control_connection() {
     let state = session.state();
     assert!(state.closed && state.control.is_none() && state.to_string().contains("\nclosed\n"), "{state}");
     assert!(state.nodes.iter().all(|node| node.connections.is_empty()), "{state}");
+}
+
+/// driver 7.11: a node that is dialled by a name shows the name and the address it is held to, since when and by which
+/// connection.
+#[tokio::test(start_paused = true)]
+async fn pins() {
+    let world = World::new(|cluster| cluster.nodes(2)).await;
+    let name = |host_id: uuid::Uuid| format!("{host_id}.nodes.test");
+    for node in world.cluster.nodes() {
+        world.names.set(&name(node.host_id().unwrap()), [node.addr()]);
+    }
+    let translate = move |node: &Advertised<'_>| Address::parse(&name(node.host_id), node.address.port()).unwrap();
+    let session = world.builder().address_translator(translate).build().await.unwrap();
+    until(&session, full).await;
+    tokio::time::sleep(SOON).await;
+
+    let state = session.state();
+    for (index, server) in world.cluster.nodes().iter().enumerate() {
+        let node = world.node(&state, index);
+        assert_eq!(node.endpoint.to_string(), format!("{}.nodes.test:{}", node.host_id, server.addr().port()));
+        assert_eq!(node.pin, Some(HostAddr::from(server.addr())), "{state}");
+        assert_eq!(node.connections[0].peer, server.addr());
+        assert!(node.pinned_for().unwrap() >= SOON, "{state}");
+        assert!(state.to_string().contains(&server.addr().ip().to_string()), "{state}");
+    }
 }
