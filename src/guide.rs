@@ -3,7 +3,8 @@
 //! Where to begin: [Coming from other drivers](coming_from_other_drivers) says what is different here,
 //! [Address resolution](address_resolution) what happens between a name and a connection,
 //! [Staying connected](staying_connected) what happens afterwards, and
-//! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all.
+//! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all. [TLS](tls) and
+//! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there.
 //! [Alternator](alternator) is about the DynamoDB API.
 
 #[doc = include_str!("guide/address_resolution.md")]
@@ -17,6 +18,12 @@ pub mod staying_connected {}
 
 #[doc = include_str!("guide/diagnosing_with_probe.md")]
 pub mod diagnosing_with_probe {}
+
+#[doc = include_str!("guide/tls.md")]
+pub mod tls {}
+
+#[doc = include_str!("guide/proxies_and_routes.md")]
+pub mod proxies_and_routes {}
 
 #[doc = include_str!("guide/alternator.md")]
 pub mod alternator {}
