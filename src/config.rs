@@ -5,6 +5,8 @@
 
 mod auth;
 mod check;
+#[cfg(feature = "cloud")]
+pub mod cloud;
 mod draft;
 mod fixed;
 #[cfg(feature = "serde")]

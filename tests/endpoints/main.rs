@@ -2,6 +2,8 @@
 //! each of them.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+#[cfg(feature = "cloud")]
+mod bundles;
 mod custom;
 mod merging;
 mod proxies;

@@ -32,6 +32,18 @@ impl SessionBuilder {
         self
     }
 
+    /// Takes what a cloud's bundle says: its proxies, TLS, and, where they are not set already, credentials, keyspace and
+    /// local data centre.
+    #[cfg(feature = "cloud")]
+    pub fn cloud(mut self, settings: crate::config::cloud::CloudSettings) -> Self {
+        self.draft.sni_proxies.extend(settings.proxies);
+        self.draft.tls = Some(settings.tls);
+        self.draft.authenticator = self.draft.authenticator.or(settings.authenticator);
+        self.draft.keyspace = self.draft.keyspace.or(settings.keyspace);
+        self.draft.local_datacenter = self.draft.local_datacenter.or(settings.local_datacenter);
+        self
+    }
+
     /// Follows the client routes of a connection, by its id: ScyllaDB's private link. Several may be added; a node is
     /// reached by the first that has a route to it, and stays with that as long as the route exists.
     pub fn client_routes(mut self, connection_id: impl Into<Arc<str>>) -> Self {
