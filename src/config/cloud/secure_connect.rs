@@ -80,7 +80,7 @@ impl SecureConnectBundle {
     fn read(bytes: &[u8], name: &str) -> Result<Self, BundleError> {
         let not_a_zip = |error| BundleError::new(name, "is not a zip").because(zip_error(error));
         let mut zip = zip::ZipArchive::new(Cursor::new(bytes)).map_err(not_a_zip)?;
-        let mut file = |name: &str| entry(&mut zip, name.trim_start_matches("./"));
+        let mut file = |name: &str| entry(&mut zip, name);
         let config: Value = serde_json::from_slice(&file(CONFIG)?)
             .map_err(|error| BundleError::new(CONFIG, "is not JSON").because(error))?;
         let fields = Fields::new(CONFIG, &config);
@@ -89,7 +89,8 @@ impl SecureConnectBundle {
             return Err(fields.error("host", format!("is {host:?}, and no host")));
         }
         let port = fields.port("port")?;
-        let place = |field, usual: &'static str| Ok(fields.text(field)?.unwrap_or(usual).to_owned());
+        let place =
+            |field, usual: &'static str| Ok(fields.text(field)?.unwrap_or(usual).trim_start_matches("./").to_owned());
         let (ca, cert, key) =
             (place("caCertLocation", "ca.crt")?, place("certLocation", "cert")?, place("keyLocation", "key")?);
         let (ca_pem, cert_pem, key_pem) = (file(&ca)?, file(&cert)?, file(&key)?);
