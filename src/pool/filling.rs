@@ -50,6 +50,8 @@ pub(super) struct Filling {
     away: Option<Instant>,
     tasks: JoinSet<Event>,
     opening: Vec<(Id, Ticket)>,
+    /// Connections that are asked whether they live.
+    checks: usize,
     /// What the newest connection told of shards.
     shard: Option<ShardInfo>,
     /// The shard-aware port is not used before this.
@@ -86,6 +88,7 @@ impl Filling {
             away: None,
             tasks: JoinSet::new(),
             opening: Vec::new(),
+            checks: 0,
             shard: None,
             blocked: None,
         }
@@ -274,11 +277,19 @@ impl Filling {
         if wish.check {
             let limit = self.opener.config().heartbeat_timeout;
             for connection in self.node.connections() {
+                self.checks += 1;
                 self.tasks.spawn(async move {
                     connection.check(limit).await;
                     Event::Checked
                 });
             }
+            self.settle_checks();
+        }
+    }
+
+    fn settle_checks(&self) {
+        if self.checks == 0 {
+            self.node.checked();
         }
     }
 

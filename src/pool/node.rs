@@ -34,6 +34,8 @@ pub(crate) struct Node {
     live: ArcSwap<Live>,
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
+    /// Its connections are asked, or about to be asked, whether they live.
+    suspected: AtomicBool,
     pub(super) facts: Mutex<Facts>,
     metrics: NodeMetrics,
     woken: Notify,
@@ -96,6 +98,7 @@ impl Node {
             live: ArcSwap::default(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
+            suspected: AtomicBool::new(false),
             metrics: metrics.node(facts.info.host_id),
             facts: Mutex::new(facts),
             woken: Notify::new(),
@@ -251,6 +254,19 @@ impl Node {
     pub(super) fn check(&self) {
         self.facts().wish.check = true;
         self.woken.notify_one();
+    }
+
+    /// Asks, unless that is under way already.
+    #[cold]
+    pub(super) fn suspect(&self) {
+        if !self.suspected.swap(true, Ordering::Relaxed) {
+            self.check();
+        }
+    }
+
+    /// Every connection has answered, or has ended.
+    pub(super) fn checked(&self) {
+        self.suspected.store(false, Ordering::Relaxed);
     }
 
     pub(super) fn woken(&self) -> impl Future<Output = ()> + '_ {

@@ -23,6 +23,11 @@ use crate::{
     topology::{Refusal, SessionEvent, Token, Topology},
 };
 
+/// A node that says nothing for so long while requests wait on it is asked whether it lives.
+const SILENCE: Duration = Duration::from_millis(500);
+/// No connection that is silent for as long has a smaller load than this.
+const SUSPICIOUS: u64 = 480;
+
 /// The nodes of the cluster; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Nodes {
@@ -178,6 +183,17 @@ struct Found<'a> {
     place: usize,
 }
 
+impl Found<'_> {
+    /// A node that is passed over for its silence may merely be busy with something long: then it answers when it is
+    /// asked, and gets its share again. If it does not, its connections end, and with them the wait of what is on them.
+    #[cold]
+    fn look_closer(&self, now: Instant) {
+        if self.live.slots[self.place].connection.silent_for(now) >= SILENCE {
+            self.node.suspect();
+        }
+    }
+}
+
 /// The lesser loaded of two connected nodes, counted from `turn` on.
 #[inline]
 fn lesser_loaded<'a>(
@@ -202,8 +218,12 @@ fn lesser_loaded<'a>(
             first = Some(found);
             continue;
         };
-        let lesser = found.live.load(found.place, now) < before.live.load(before.place, now);
-        return if lesser { Some(found) } else { first };
+        let (load, least) = (found.live.load(found.place, now), before.live.load(before.place, now));
+        if load.max(least) >= SUSPICIOUS {
+            let passed_over = if load < least { before } else { &found };
+            passed_over.look_closer(now);
+        }
+        return if load < least { Some(found) } else { first };
     }
     first
 }

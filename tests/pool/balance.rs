@@ -96,3 +96,31 @@ async fn idle_nodes_share() {
     assert!(counts.iter().all(|count| (90..=110).contains(count)), "{counts:?}");
     drop(session);
 }
+
+/// driver 7.12: a node that is silent because all that it has to do is long answers when it is asked, and gets its share;
+/// one that does not answer loses its connections, and what was on them is answered elsewhere.
+#[tokio::test(start_paused = true)]
+async fn a_silent_node_is_asked() {
+    let (world, session) = three_nodes(Duration::from_millis(20)).await;
+    let long = "SELECT long FROM ks.t";
+    world.cluster.prime(long, Answer::from(rows!["id int"; (1,)]).delayed(30 * SECOND));
+    let asked = tokio::spawn({
+        let session = session.clone();
+        async move { session.execute(&Statement::new(long).with_timeout(60 * SECOND), ()).await.map(drop) }
+    });
+    settle().await;
+    let busy = (0..3).find(|index| world.node(*index).count(Stage::Query) == 1).unwrap();
+    // Nothing comes there while others have nothing to do; by then it has been silent for long.
+    steadily(&session, Duration::from_millis(100), 5 * SECOND).await;
+    let before = world.node(busy).count(Stage::Query);
+    steadily(&session, Duration::from_millis(1), 3 * SECOND).await;
+    let share = world.node(busy).count(Stage::Query) - before;
+    assert!(share > 500, "{share} of 3000");
+    asked.await.unwrap().unwrap();
+
+    world.node(1).freeze();
+    let took = steadily(&session, Duration::from_millis(5), 20 * SECOND).await;
+    let longest = took.iter().max().unwrap();
+    assert!(*longest < 7 * SECOND, "{longest:?}");
+    drop(session);
+}

@@ -24,7 +24,10 @@ const BLOCKED: Duration = Duration::from_secs(300);
 impl Filling {
     pub(super) fn on(&mut self, id: Id, event: Event) {
         match event {
-            Event::Checked => {}
+            Event::Checked => {
+                self.checks = self.checks.saturating_sub(1);
+                self.settle_checks();
+            }
             Event::Lost(connection, error) => self.lost(&connection, &error),
             Event::Opened(result) => {
                 let Some(place) = self.opening.iter().position(|(task, _)| *task == id) else { return };
