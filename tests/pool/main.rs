@@ -7,6 +7,7 @@ mod hints;
 mod identity;
 mod ports;
 mod refill;
+mod resize;
 mod shards;
 mod sizes;
 mod standing;
