@@ -5,12 +5,17 @@
 //! they need; equal ones are started once, at the first use, and end with the run.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod centres;
+mod chaos;
 mod connection;
 mod dead_first;
 mod derived;
 mod harness;
+mod moves;
+mod numbers;
 mod paging;
 mod refusals;
+mod rotation;
 mod support;
 mod times;
 mod types;
@@ -37,6 +42,11 @@ fn main() -> ExitCode {
         paging::cases(),
         refusals::cases(),
         harness::cases(),
+        centres::cases(),
+        chaos::cases(),
+        moves::cases(),
+        rotation::cases(),
+        numbers::cases(),
         times::cases(),
     ];
     let cases = by_clusters(cases.into_iter().flatten().collect());

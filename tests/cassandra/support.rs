@@ -4,6 +4,7 @@ pub(crate) mod case;
 pub(crate) mod cluster;
 pub(crate) mod files;
 pub(crate) mod jars;
+pub(crate) mod load;
 pub(crate) mod log;
 pub(crate) mod network;
 pub(crate) mod node;

@@ -19,6 +19,7 @@ pub(crate) struct Case {
     specs: Vec<Spec>,
     limit: Duration,
     ignored: bool,
+    alone: bool,
     body: Body,
 }
 
@@ -27,6 +28,13 @@ pub(crate) struct Case {
 pub(crate) struct Clusters {
     leases: Vec<Lease>,
     pub(crate) registry: Arc<Registry>,
+}
+
+impl Clusters {
+    /// They are left as they were found, for the next test.
+    pub(crate) fn whole(mut self) {
+        self.leases.iter_mut().for_each(Lease::whole);
+    }
 }
 
 impl std::ops::Index<usize> for Clusters {
@@ -48,6 +56,7 @@ where
         specs: specs.into(),
         limit: Duration::from_secs(60),
         ignored: false,
+        alone: false,
         body: Box::new(|clusters| Box::pin(body(clusters))),
     }
 }
@@ -56,6 +65,11 @@ impl Case {
     /// Another limit than a minute.
     pub(crate) fn limit(self, limit: Duration) -> Self {
         Self { limit, ..self }
+    }
+
+    /// Has its clusters for itself, and has to say whether they are whole afterwards.
+    pub(crate) fn alone(self) -> Self {
+        Self { alone: true, ..self }
     }
 
     /// Not in an ordinary run.
@@ -68,7 +82,7 @@ impl Case {
         let registry = registry.clone();
         let trial = Trial::ignorable_test(self.name, move || match registry.get() {
             Ok(registry) => {
-                let leases = registry.lease(&self.specs)?;
+                let leases = registry.lease(&self.specs, self.alone)?;
                 run(Clusters { leases, registry }, self.limit, self.body)
             }
             Err(why) if tools::required() => Err(Failed::from(why)),

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::fs;
 use std::net::Ipv4Addr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::jars;
@@ -24,7 +24,6 @@ const JVM: &[&str] = &[
     "-Dcassandra.consistent.rangemovement=false",
     "-Dcassandra.superuser_setup_delay_ms=0",
     "-Dcassandra.skip_schema_check=true",
-    "-Dcassandra.unsafesystem=true",
     "-Dio.netty.tryReflectionSetAccessible=true",
     "-Dcassandra-foreground=yes",
 ];
@@ -79,6 +78,8 @@ pub(crate) struct Place<'a> {
     pub(crate) spec: &'a Spec,
     pub(crate) index: usize,
     pub(crate) address: Ipv4Addr,
+    /// What clients are told, where that is another address.
+    pub(crate) front: Option<Ipv4Addr>,
     pub(crate) seeds: &'a [Ipv4Addr],
     pub(crate) directory: &'a Path,
 }
@@ -91,6 +92,7 @@ pub(crate) fn write(place: &Place<'_>, pki: &Pki) -> Result<(), String> {
         ("cassandra.yaml", yaml(place, pki)?),
         ("cassandra-rackdc.properties", format!("dc={dc}\nrack={rack}\n")),
         ("logback.xml", LOGBACK.to_owned()),
+        (OPTIONS, String::new()),
     ];
     fs::create_dir_all(&conf).map_err(|error| format!("{}: {error}", conf.display()))?;
     for (name, text) in files {
@@ -145,6 +147,9 @@ fn yaml(place: &Place<'_>, pki: &Pki) -> Result<String, String> {
         seeds = seeds.join(","),
         tokens = tokens(place.index, spec.nodes.len()).join(","),
     );
+    if let Some(front) = place.front {
+        let _ = writeln!(text, "broadcast_rpc_address: {front}");
+    }
     if let Tls::Server(name) | Tls::Mutual(name) = spec.tls {
         let keystore = pki.server(name)?;
         let mutual = matches!(spec.tls, Tls::Mutual(_));
@@ -172,14 +177,54 @@ pub(crate) fn tokens(index: usize, nodes: usize) -> Vec<String> {
     (0..TOKENS).map(|number| token(number).to_string()).collect()
 }
 
-/// The command that runs a node in the foreground.
-pub(crate) fn command(tools: &Tools, jars: &Path, directory: &Path) -> Result<Command, String> {
-    let conf = directory.join("conf");
+/// Options of the next start alone.
+const OPTIONS: &str = "options";
+
+/// Sets options for the next start of a node, until its configuration is written again.
+pub(crate) fn options(directory: &Path, options: &[&str]) -> Result<(), String> {
+    let file = directory.join("conf").join(OPTIONS);
+    fs::write(&file, options.join("\n")).map_err(|error| format!("{}: {error}", file.display()))
+}
+
+/// Removes all that a node knows.
+pub(crate) fn wipe(directory: &Path) -> Result<(), String> {
+    let kept = |path: &PathBuf| path.file_name().is_some_and(|name| name == "conf");
+    let entries = fs::read_dir(directory).map_err(|error| format!("{}: {error}", directory.display()))?;
+    for path in entries.filter_map(|entry| Some(entry.ok()?.path())).filter(|path| !kept(path)) {
+        let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
+        removed.map_err(|error| format!("{}: {error}", path.display()))?;
+    }
+    Ok(())
+}
+
+/// The command that gives a node an order of an operator.
+pub(crate) fn nodetool(tools: &Tools, jars: &Path, directory: &Path, port: u16, order: &[&str]) -> Command {
+    let mut java = java(tools);
+    // It keeps a history in the home directory.
+    java.arg(format!("-Duser.home={}", directory.display())).arg("-XX:TieredStopAtLevel=1");
+    java.arg("-cp").arg(format!("{}:{}/*", directory.join("conf").display(), jars.display()));
+    java.args(["org.apache.cassandra.tools.NodeTool", "-h", "127.0.0.1", "-p", &port.to_string()]).args(order);
+    java
+}
+
+fn java(tools: &Tools) -> Command {
     let mut java = Command::new(&tools.java);
-    java.args(JVM);
     for (option, packages) in [("--add-exports", EXPORTS), ("--add-opens", OPENS)] {
         java.args(packages.iter().map(|package| format!("{option}={package}=ALL-UNNAMED")));
     }
+    java
+}
+
+/// The command that runs a node in the foreground; one that is managed listens to an operator on `jmx`.
+pub(crate) fn command(tools: &Tools, jars: &Path, directory: &Path, jmx: Option<u16>) -> Result<Command, String> {
+    let conf = directory.join("conf");
+    let mut java = java(tools);
+    java.args(JVM).arg(format!("@{}", conf.join(OPTIONS).display()));
+    match jmx {
+        Some(port) => java.arg(format!("-Dcassandra.jmx.local.port={port}")),
+        // Quicker, but one that is killed has lost its schema.
+        None => java.arg("-Dcassandra.unsafesystem=true"),
+    };
     java.arg(format!("-javaagent:{}", jars::find(jars, "jamm")?.display()));
     let url = format!("file://{}", conf.display()).replace(' ', "%20");
     java.arg(format!("-Dcassandra.config={url}/cassandra.yaml"));

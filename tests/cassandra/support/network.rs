@@ -61,6 +61,13 @@ impl Network {
     }
 }
 
+/// Ports of 127.0.0.1 that were free a moment ago, each another.
+pub(crate) fn free_ports(count: usize) -> Result<Vec<u16>, String> {
+    let bound: Result<Vec<TcpListener>, _> = (0..count).map(|_| TcpListener::bind((Ipv4Addr::LOCALHOST, 0))).collect();
+    let ports = bound.and_then(|bound| bound.iter().map(|socket| Ok(socket.local_addr()?.port())).collect());
+    ports.map_err(|error| error.to_string())
+}
+
 /// A number that differs from run to run: the hasher is seeded by the system.
 pub(crate) fn random() -> u64 {
     RandomState::new().hash_one(())

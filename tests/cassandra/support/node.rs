@@ -6,30 +6,54 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use super::files;
 use super::log::Log;
 use super::network::Network;
 use super::process::Process;
 
 /// How long a node may take until it answers; it needs about seven seconds on an idle core.
-pub(crate) const START: Duration = Duration::from_secs(120);
+pub(crate) const START: Duration = Duration::from_secs(240);
 
 /// A node that runs, or could run again on the same data.
 #[derive(Debug)]
 pub(crate) struct Node {
-    pub(crate) address: Ipv4Addr,
+    address: Mutex<Ipv4Addr>,
+    /// What it tells clients, where that is another address.
+    front: Option<Ipv4Addr>,
     command: Command,
+    /// Its configuration and its data.
+    pub(crate) directory: PathBuf,
     run: PathBuf,
     process: Mutex<Option<Process>>,
 }
 
 impl Node {
-    pub(crate) fn new(address: Ipv4Addr, command: Command, run: PathBuf) -> Self {
-        Self { address, command, run, process: Mutex::new(None) }
+    pub(crate) fn new(address: Ipv4Addr, front: Option<Ipv4Addr>, command: Command, place: [PathBuf; 2]) -> Self {
+        let [directory, run] = place;
+        Self { address: Mutex::new(address), front, command, directory, run, process: Mutex::new(None) }
     }
 
-    /// Where clients connect.
+    /// Where it is now.
+    pub(crate) fn address(&self) -> Ipv4Addr {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn set_address(&self, address: Ipv4Addr) {
+        *self.address.lock().unwrap_or_else(PoisonError::into_inner) = address;
+    }
+
+    pub(super) fn front(&self) -> Option<Ipv4Addr> {
+        self.front
+    }
+
+    /// Where it serves clients.
     pub(crate) fn native(&self) -> SocketAddr {
-        SocketAddr::from((self.address, Network::ports().native))
+        SocketAddr::from((self.address(), Network::ports().native))
+    }
+
+    /// Where it tells clients to go.
+    pub(crate) fn advertised(&self) -> SocketAddr {
+        SocketAddr::from((self.front.unwrap_or_else(|| self.address()), Network::ports().native))
     }
 
     fn process(&self) -> MutexGuard<'_, Option<Process>> {
@@ -46,8 +70,16 @@ impl Node {
 
     /// Starts the node and waits until it serves.
     pub(crate) fn restart(&self) -> Result<(), String> {
-        self.launch()?.wait_for(START, started).map_err(|why| format!("{}: {why}", self.address))?;
+        self.launch()?.wait_for(START, started).map_err(|why| format!("{}: {why}", self.address()))?;
         Ok(())
+    }
+
+    /// Starts a node that is down as a new one, with nothing known and a host id of its own, where it was before.
+    pub(crate) fn reborn(&self) -> Result<(), String> {
+        files::wipe(&self.directory)?;
+        // The others remember another node at this address.
+        files::options(&self.directory, &["-Dcassandra.allow_unsafe_join=true"])?;
+        self.restart()
     }
 
     /// Stops the node in the middle of what it does; its sockets stay.
@@ -75,7 +107,7 @@ impl Node {
     fn signal(&self, signal: &str) -> Result<(), String> {
         match &*self.process() {
             Some(process) => process.signal(signal),
-            None => Err(format!("{}: not running", self.address)),
+            None => Err(format!("{}: not running", self.address())),
         }
     }
 

@@ -47,11 +47,16 @@ impl Pki {
 
     /// The key, the certificate for one name, and the authority in one file, as Cassandra reads them.
     pub(crate) fn server(&self, name: &str) -> Result<PathBuf, String> {
-        let file = self.directory.join(format!("{name}.pem"));
+        let file = self.server_file(name);
         let (certificate, key) = self.sign(name, ExtendedKeyUsagePurpose::ServerAuth)?;
         let ca = fs::read_to_string(&self.ca).map_err(|error| error.to_string())?;
         write(&file, &format!("{key}{certificate}{ca}"))?;
         Ok(file)
+    }
+
+    /// The file that holds them.
+    pub(crate) fn server_file(&self, name: &str) -> PathBuf {
+        self.directory.join(format!("{name}.pem"))
     }
 
     /// Settings of a client that trusts the authority, with or without the client certificate.

@@ -23,7 +23,7 @@ const PATIENCE: Duration = Duration::from_secs(300);
 pub(crate) struct Registry {
     tools: Tools,
     run: PathBuf,
-    pub(crate) pki: Pki,
+    pub(crate) pki: Arc<Pki>,
     slots: Mutex<Vec<Slot>>,
     changed: Condvar,
 }
@@ -33,6 +33,8 @@ struct Slot {
     spec: Spec,
     cluster: Started,
     users: usize,
+    /// Its user does things to it that others must not meet.
+    alone: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -47,6 +49,8 @@ enum Started {
 pub(crate) struct Lease {
     cluster: Option<Arc<Cluster>>,
     registry: Arc<Registry>,
+    /// Whether the next user may have it.
+    whole: bool,
 }
 
 impl Registry {
@@ -56,7 +60,7 @@ impl Registry {
         VERSIONS.iter().try_for_each(|version| jars::fetch(version))?;
         let run = jars::home().join(format!("run-{}", std::process::id()));
         cluster::remove(&run).map_err(|error| format!("{}: {error}", run.display()))?;
-        let pki = Pki::create(&run.join("pki"))?;
+        let pki = Arc::new(Pki::create(&run.join("pki"))?);
         Ok(Self { tools, run, pki, slots: Mutex::default(), changed: Condvar::new() })
     }
 
@@ -65,10 +69,14 @@ impl Registry {
     }
 
     /// The clusters of all these specs, taken together, so that two tests never wait for each other.
-    pub(crate) fn lease(self: &Arc<Self>, specs: &[Spec]) -> Result<Vec<Lease>, String> {
+    ///
+    /// A test may want them for itself. What it does not call whole afterwards is ended.
+    pub(crate) fn lease(self: &Arc<Self>, specs: &[Spec], alone: bool) -> Result<Vec<Lease>, String> {
         let mut slots = self.slots();
         loop {
-            let Some(ended) = make_room(&mut slots, specs) else {
+            let taken = |slot: &Slot| specs.contains(&slot.spec) && (slot.alone || (alone && slot.users > 0));
+            let room = if slots.iter().any(taken) { None } else { make_room(&mut slots, specs) };
+            let Some(ended) = room else {
                 let (guard, waited) =
                     self.changed.wait_timeout(slots, PATIENCE).unwrap_or_else(PoisonError::into_inner);
                 if waited.timed_out() {
@@ -80,9 +88,12 @@ impl Registry {
             let mut absent = Vec::new();
             for spec in specs {
                 match slots.iter_mut().find(|slot| slot.spec == *spec) {
-                    Some(slot) => slot.users += 1,
+                    Some(slot) => {
+                        slot.users += 1;
+                        slot.alone = alone;
+                    }
                     None => {
-                        slots.push(Slot { spec: spec.clone(), cluster: Started::Not, users: 1 });
+                        slots.push(Slot { spec: spec.clone(), cluster: Started::Not, users: 1, alone });
                         absent.push(spec);
                     }
                 }
@@ -94,12 +105,12 @@ impl Registry {
                     scope.spawn(|| self.start(spec));
                 }
             });
-            return self.started(specs);
+            return self.started(specs, alone);
         }
     }
 
     fn start(&self, spec: &Spec) {
-        let cluster = match Cluster::start(spec, &self.tools, &self.run, &self.pki) {
+        let cluster = match Cluster::start(spec, &self.tools, &self.run, Arc::clone(&self.pki)) {
             Ok(cluster) => Started::Yes(Arc::new(cluster)),
             Err(why) => Started::Failed(format!("the cluster `{}` did not start: {why}", spec.name)),
         };
@@ -109,7 +120,7 @@ impl Registry {
         self.changed.notify_all();
     }
 
-    fn started(self: &Arc<Self>, specs: &[Spec]) -> Result<Vec<Lease>, String> {
+    fn started(self: &Arc<Self>, specs: &[Spec], alone: bool) -> Result<Vec<Lease>, String> {
         let starting = |slots: &mut Vec<Slot>| {
             slots.iter().any(|slot| specs.contains(&slot.spec) && matches!(slot.cluster, Started::Not))
         };
@@ -120,7 +131,8 @@ impl Registry {
             let slot = slots.iter().find(|slot| slot.spec == *spec).map(|slot| slot.cluster.clone());
             match slot {
                 Some(Started::Yes(cluster)) => {
-                    leases.push(Lease { cluster: Some(cluster), registry: Arc::clone(self) });
+                    let registry = Arc::clone(self);
+                    leases.push(Lease { cluster: Some(cluster), registry, whole: !alone });
                 }
                 Some(Started::Failed(why)) => failed = Some(why),
                 Some(Started::Not) | None => failed = Some(format!("`{}` was never started", spec.name)),
@@ -163,6 +175,19 @@ fn make_room(slots: &mut Vec<Slot>, specs: &[Spec]) -> Option<Vec<Slot>> {
     Some(ended)
 }
 
+impl Lease {
+    /// The next user may have it.
+    pub(crate) fn whole(&mut self) {
+        self.whole = true;
+    }
+
+    /// Runs what takes time beside the test, which goes on meanwhile.
+    pub(crate) async fn beside<R: Send + 'static>(&self, work: impl FnOnce(&Cluster) -> R + Send + 'static) -> R {
+        let cluster = Arc::clone(self);
+        tokio::task::spawn_blocking(move || work(&cluster)).await.unwrap()
+    }
+}
+
 impl Deref for Lease {
     type Target = Arc<Cluster>;
 
@@ -180,10 +205,19 @@ impl Drop for Lease {
             return;
         };
         let mut slots = self.registry.slots();
-        if let Some(slot) = slots.iter_mut().find(|slot| slot.spec == cluster.spec) {
-            slot.users = slot.users.saturating_sub(1);
-        }
+        let place = slots.iter().position(|slot| slot.spec == cluster.spec);
+        let ended = match place {
+            Some(place) if !self.whole => Some(slots.remove(place)),
+            Some(place) => {
+                slots[place].users = slots[place].users.saturating_sub(1);
+                slots[place].alone = false;
+                None
+            }
+            None => None,
+        };
         drop(slots);
+        // Outside the lock, since it waits for processes to end.
+        drop((cluster, ended));
         self.registry.changed.notify_all();
     }
 }

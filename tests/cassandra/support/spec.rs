@@ -10,6 +10,8 @@ pub(crate) const VERSIONS: &[&str] = &[NEWEST, EARLIER];
 
 /// The only name in the certificate of an ordinary TLS node.
 pub(crate) const TLS_NAME: &str = "db.messina.test";
+/// The only name in the certificate of [`Spec::rotating`], whose file is its own.
+pub(crate) const ROTATING_NAME: &str = "rotating.messina.test";
 
 /// How a node treats TLS. The text is the only name in its certificate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,6 +35,10 @@ pub(crate) struct Spec {
     pub(crate) tls: Tls,
     /// Refuses every protocol version but the newest.
     pub(crate) newest_protocol_only: bool,
+    /// Takes orders of an operator, over JMX, and knows its schema after it was killed.
+    pub(crate) managed: bool,
+    /// Tells clients another address than the one it listens on.
+    pub(crate) fronted: bool,
 }
 
 impl Spec {
@@ -45,12 +51,14 @@ impl Spec {
             passwords: false,
             tls: Tls::Off,
             newest_protocol_only: false,
+            managed: false,
+            fronted: false,
         }
     }
 
     /// One node that no other test touches, so that it may be stopped.
     pub(crate) fn own(name: &'static str) -> Self {
-        Self { name, ..Self::single() }
+        Self { name, managed: true, ..Self::single() }
     }
 
     /// One node of another cluster, which wants a login too.
@@ -61,12 +69,17 @@ impl Spec {
     /// Three nodes in three racks.
     pub(crate) fn three() -> Self {
         let nodes = vec![("dc1", "rack1"), ("dc1", "rack2"), ("dc1", "rack3")];
-        Self { name: "three", nodes, ..Self::single() }
+        Self { name: "three", nodes, managed: true, ..Self::single() }
+    }
+
+    /// Three nodes that tell clients an address on which nothing listens, so that a test may stand there.
+    pub(crate) fn three_fronted() -> Self {
+        Self { name: "fronted", managed: false, fronted: true, ..Self::three() }
     }
 
     /// Two data centres with a node each.
     pub(crate) fn two_data_centres() -> Self {
-        Self { name: "two", nodes: vec![("north", "rack1"), ("south", "rack1")], ..Self::single() }
+        Self { name: "two", nodes: vec![("north", "rack1"), ("south", "rack1")], managed: true, ..Self::single() }
     }
 
     /// One node that wants a login: role `cassandra`, password `cassandra`.
@@ -87,6 +100,11 @@ impl Spec {
     /// One node that wants a client certificate.
     pub(crate) fn mutual_tls() -> Self {
         Self { name: "mutual", tls: Tls::Mutual(TLS_NAME), ..Self::single() }
+    }
+
+    /// The same for a test that changes certificates.
+    pub(crate) fn rotating() -> Self {
+        Self { name: "rotating", managed: true, tls: Tls::Mutual(ROTATING_NAME), ..Self::single() }
     }
 
     /// One node of the earlier release and the same cluster name as [`Spec::single`], that refuses everything before v5.

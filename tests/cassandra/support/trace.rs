@@ -1,20 +1,25 @@
 //! What the driver tells while a test runs. Each test has a thread of its own, so events are kept by thread.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::fmt::{self, Write as _};
 use std::net::SocketAddr;
+use std::time::Duration;
 
+use tokio::time::Instant;
 use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::layer::{Context, Layer, SubscriberExt as _};
 
 thread_local! {
     static TOLD: RefCell<Vec<Told>> = const { RefCell::new(Vec::new()) };
+    static BEGUN: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// One event of the driver.
 #[derive(Clone, Debug)]
 pub(crate) struct Told {
+    /// Since [`clear`].
+    at: Duration,
     pub(crate) target: &'static str,
     pub(crate) level: Level,
     pub(crate) message: String,
@@ -41,6 +46,7 @@ pub(crate) fn told() -> Vec<Told> {
 
 /// Begins anew.
 pub(crate) fn clear() {
+    BEGUN.set(Some(Instant::now()));
     TOLD.with_borrow_mut(Vec::clear);
 }
 
@@ -72,8 +78,9 @@ impl<S: Subscriber> Layer<S> for Keep {
         if !metadata.target().starts_with("messina") || *metadata.level() > Level::DEBUG {
             return;
         }
-        let mut told =
-            Told { target: metadata.target(), level: *metadata.level(), message: String::new(), fields: Vec::new() };
+        let at = BEGUN.get().map(|begun| begun.elapsed()).unwrap_or_default();
+        let (target, level) = (metadata.target(), *metadata.level());
+        let mut told = Told { at, target, level, message: String::new(), fields: Vec::new() };
         event.record(&mut told);
         TOLD.with_borrow_mut(|all| all.push(told));
     }
@@ -100,7 +107,8 @@ pub(crate) struct OnFailure;
 impl Drop for OnFailure {
     fn drop(&mut self) {
         if std::thread::panicking() {
-            let lines: Vec<String> = told().iter().map(Told::to_string).collect();
+            let line = |told: &Told| format!("{:>7.2}s {told}", told.at.as_secs_f64());
+            let lines: Vec<String> = told().iter().map(line).collect();
             eprintln!("the driver told:\n{}", lines.join("\n"));
         }
     }
