@@ -13,6 +13,7 @@ mod fixed;
 mod from_serde;
 mod keys;
 mod reach;
+mod said;
 mod live;
 mod options;
 mod pool;
@@ -23,7 +24,6 @@ use std::{sync::Arc, time::Duration};
 use messina_layers::{ConnectOptions, TcpConnector};
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-pub(crate) use self::live::LiveConfig;
 pub use self::{
     auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
     draft::Draft,
@@ -32,6 +32,7 @@ pub use self::{
     reach::{CLIENT_ROUTES_TABLE, ClientRoutes, Reach},
     tls::TlsSettings,
 };
+pub(crate) use self::{live::LiveConfig, said::Said};
 use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
@@ -146,4 +147,6 @@ pub struct Config {
     /// Whether requests that do not say so may be executed twice.
     pub default_idempotence: bool,
     fixed: fixed::Fixed,
+    /// What the session has warned of.
+    pub(crate) said: Said,
 }

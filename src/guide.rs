@@ -4,7 +4,8 @@
 //! [Address resolution](address_resolution) what happens between a name and a connection,
 //! [Staying connected](staying_connected) what happens afterwards, and
 //! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all. [TLS](tls) and
-//! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there.
+//! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there. [Settings](settings) lists every
+//! option, [Metrics and spans](metrics) everything that is counted.
 //! [Alternator](alternator) is about the DynamoDB API.
 
 #[doc = include_str!("guide/address_resolution.md")]
@@ -27,3 +28,9 @@ pub mod proxies_and_routes {}
 
 #[doc = include_str!("guide/alternator.md")]
 pub mod alternator {}
+
+#[doc = include_str!("guide/settings.md")]
+pub mod settings {}
+
+#[doc = include_str!("guide/metrics.md")]
+pub mod metrics {}

@@ -20,6 +20,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use messina::protocol::ProtocolVersion;
+use metrics_exporter_prometheus::PrometheusBuilder;
 use tokio::net::TcpStream;
 
 use client::Client;
@@ -35,11 +36,15 @@ fn main() {
     match arguments[..] {
         ["serve"] => serve(),
         ["client", layer, address, version, concurrency, requests] => {
+            if layer == "recorded" {
+                // Counted as a service counts that is scraped.
+                PrometheusBuilder::new().install_recorder().unwrap();
+            }
             let address: SocketAddr = address.parse().unwrap();
             let version = version.parse().unwrap();
             let (concurrency, requests) = (concurrency.parse().unwrap(), requests.parse().unwrap());
             match layer {
-                "session" => run::<ThroughSession>(address, version, concurrency, requests),
+                "session" | "recorded" => run::<ThroughSession>(address, version, concurrency, requests),
                 _ => run::<Client>(address, version, concurrency, requests),
             }
         }
@@ -105,7 +110,7 @@ fn run<L: Layer>(address: SocketAddr, version: ProtocolVersion, concurrency: u64
 fn measure() {
     let server = Server::start();
     println!("through     protocol  concurrency  instructions  allocations  bytes   (per request)");
-    for layer in ["connection", "session"] {
+    for layer in ["connection", "session", "recorded"] {
         for version in ["v4", "v5"] {
             for concurrency in ["64", "1"] {
                 let how = [layer, &server.address, version, concurrency];

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, TcpConnector};
 
-use super::{Agreement, Config, Debounce, Draft, Reach};
+use super::{Agreement, Config, Debounce, Draft, Reach, Said};
 use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
@@ -135,6 +135,7 @@ impl Draft {
             page_size: self.page_size,
             default_idempotence: self.default_idempotence,
             fixed,
+            said: Said::default(),
         })
     }
 

@@ -69,6 +69,7 @@ impl Config {
         self.timestamps = Arc::clone(&before.timestamps);
         self.speculation.clone_from(&before.speculation);
         self.connect.seed = before.connect.seed;
+        self.said = before.said.clone();
         Ok(self)
     }
 }

@@ -12,12 +12,15 @@ use super::{
     plan::{Entry, Source},
 };
 use crate::{
-    config::Config,
+    config::{Config, Said},
     connection::event_channel,
     error::{ContactPointFailed, stage},
     establish::{Accepted, FailedBefore, NotWanted, Open, Round},
     topology::{Admission, SessionEvent},
 };
+
+/// How what is said of contact points begins.
+pub(super) const CONTACT_POINT: &str = "contact point ";
 
 /// The event types that a control connection registers for, before those of the topology monitor.
 const EVENTS: [&str; 3] = ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"];
@@ -70,7 +73,7 @@ impl<'a> Attempts<'a> {
             // Says nothing of the node, which may serve through other connections.
             Source::Node(_) => tracing::debug!(%entry, %error, "no control connection there"),
             Source::ContactPoint(name) => {
-                warn(name, &error);
+                warn(name, &error, &self.config.said);
                 self.shared.topology.tell(SessionEvent::ContactPointFailed {
                     name: Arc::clone(name),
                     attempts: error.failed().into(),
@@ -159,8 +162,11 @@ fn with_lost(mut error: ConnectError, mut lost: Vec<FailedAttempt>) -> ConnectEr
     error
 }
 
-fn warn(contact_point: &str, error: &ConnectError) {
+/// Once per outage; a control connection that comes about ends it.
+fn warn(contact_point: &str, error: &ConnectError, said: &Said) {
     match error {
+        ConnectError::Resolve { .. } | ConnectError::NoAddress { .. }
+            if !said.first(format!("{CONTACT_POINT}{contact_point}")) => {}
         ConnectError::Resolve { source, .. } => {
             let why = messina_layers::error::chain(&**source);
             tracing::warn!(%contact_point, "the contact point could not be looked up: {why}");

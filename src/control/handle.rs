@@ -9,6 +9,7 @@ use tokio::{
     task::JoinHandle,
     time::{Instant, timeout},
 };
+use tracing::Instrument;
 use uuid::Uuid;
 
 use super::{First, Follower, live::Live, task::Task};
@@ -124,7 +125,7 @@ impl Control {
         let handle = Handle { commands: sender, shared: shared.clone() };
         let mut task = Task::new(opener, follower, shared, commands);
         let live = task.begin(first);
-        Self { task: tokio::spawn(task.run(live)), handle }
+        Self { task: tokio::spawn(task.run(live).instrument(tracing::debug_span!("control"))), handle }
     }
 
     pub(crate) fn handle(&self) -> Handle {

@@ -8,7 +8,7 @@ use uuid::Uuid;
 
 use super::{
     First, Follower, Hint, Shared,
-    enter::{Adopted, Attempts},
+    enter::{Adopted, Attempts, CONTACT_POINT},
     handle::{Command, Reply},
     live::{Gone, Live},
     plan::Plan,
@@ -100,6 +100,8 @@ impl<F: Follower> Task<F> {
     fn take(&mut self, adopted: Adopted) -> Live {
         let Adopted { live, read } = adopted;
         self.metrics.connected();
+        self.opener.config().said.forget_all(CONTACT_POINT);
+        live.connection().observe(self.opener.metrics().control_connection());
         self.exhausted = false;
         live.announce(&self.shared);
         let verdict = live.publish(read, &self.shared, &mut self.follower, &Gone::default());

@@ -26,7 +26,7 @@ use super::{
     notes::Noted,
 };
 use crate::{
-    config::HostIdCheck,
+    config::{Config, HostIdCheck},
     connection::{Compression, Opening, OpeningError},
     error::stage,
     protocol::{
@@ -114,7 +114,7 @@ where
     let version = steps.version(&supported)?;
     steps.note(|noted| noted.version = Some(version));
     steps.dialect = supported.dialect(version);
-    let compression = compression(config.compression, version, &supported);
+    let compression = compression(&config, version, &supported);
 
     // From here on the server does work, and a wrong password counts: one attempt of a connect at a time. A connection
     // that ends while it waits makes room for the next address at once.
@@ -218,7 +218,9 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
         }
         let wrong = WrongHost::Other { expected, actual };
         if check == HostIdCheck::Warn && proving.is_none() {
-            tracing::warn!(peer.addr = %self.peer(), "{wrong}; the connection is used all the same");
+            if self.target.config().said.first(format!("{expected} is {actual}")) {
+                tracing::warn!(peer.addr = %self.peer(), "{wrong}; the connection is used all the same");
+            }
             return Ok(());
         }
         Err(AttemptError::new(stage::OPTIONS, wrong))
@@ -290,19 +292,21 @@ pub(super) fn step_error(stage: Stage, error: OpeningError) -> AttemptError {
 }
 
 /// The compression to use: what is wanted, if the version and the server can do it.
-fn compression(wanted: Option<Compression>, version: ProtocolVersion, supported: &Supported) -> Option<Compression> {
-    let wanted = wanted?;
+fn compression(config: &Config, version: ProtocolVersion, supported: &Supported) -> Option<Compression> {
+    let wanted = config.compression?;
     let offered = supported.get("COMPRESSION").unwrap_or_default();
     let by_version = wanted == Compression::Lz4 || version < ProtocolVersion::V5;
     if by_version && offered.iter().any(|name| name.eq_ignore_ascii_case(name_of(wanted))) {
         return Some(wanted);
     }
-    tracing::warn!(
-        wanted = name_of(wanted),
-        offered = offered.join(", "),
-        %version,
-        "the server cannot compress as wanted; going on without compression"
-    );
+    if config.said.first("compression") {
+        tracing::warn!(
+            wanted = name_of(wanted),
+            offered = offered.join(", "),
+            %version,
+            "the server cannot compress as wanted; going on without compression"
+        );
+    }
     None
 }
 

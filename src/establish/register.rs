@@ -112,7 +112,9 @@ where
                 Some(unknown) if !narrowed => {
                     narrowed = true;
                     types.retain(|event| *event != unknown);
-                    warn(unknown, &error);
+                    if greeted.target.config().said.first(unknown) {
+                        warn(unknown, &error);
+                    }
                 }
                 _ => return Err(AttemptError::new(stage::REGISTER, error)),
             },

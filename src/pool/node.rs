@@ -153,6 +153,11 @@ impl Node {
         Some(Arc::clone(&live.slots[best].connection))
     }
 
+    /// The shard that a connection of this node leads to, where the node has shards.
+    pub(crate) fn shard_of(&self, connection: &Arc<Connection>) -> Option<u16> {
+        self.live.load().slots.iter().find(|slot| slot.is(connection))?.shard.map(|info| info.shard)
+    }
+
     /// Every connection that takes requests.
     pub(crate) fn connections(&self) -> Vec<Arc<Connection>> {
         let live = self.live.load();

@@ -16,6 +16,7 @@ use std::time::Duration;
 
 use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tracing::{Span, field::Empty};
 
 use super::failed::timed_out;
 use super::failure::Failure;
@@ -57,6 +58,7 @@ pin_project! {
         bare: bool,
         // Whether the session counts it; not if another one around it is counted.
         counted: bool,
+        span: Span,
         state: State<'a>,
         #[pin]
         sleep: Option<Sleep>,
@@ -81,6 +83,7 @@ impl<'a> Running<'a> {
             deadline,
             bare: false,
             counted: true,
+            span: tracing::debug_span!("request", node = Empty, shard = Empty),
             state: State::Start,
             sleep: None,
         }
@@ -88,7 +91,7 @@ impl<'a> Running<'a> {
 
     /// The same within the layers that the application put around requests.
     pub(super) fn bare(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self { bare: true, counted: false, ..Self::new(session, bound, deadline) }
+        Self { bare: true, counted: false, span: Span::none(), ..Self::new(session, bound, deadline) }
     }
 
     /// A page that comes after another, from the same node if it is still there.
@@ -105,6 +108,7 @@ impl<'a> Running<'a> {
             deadline: None,
             bare: false,
             counted: true,
+            span: Span::none(),
             state: State::Failed(error),
             sleep: None,
         }
@@ -118,6 +122,7 @@ impl<'a> Running<'a> {
             deadline: None,
             bare: false,
             counted: false,
+            span: Span::none(),
             state: State::Boxed(future),
             sleep: None,
         }
@@ -150,6 +155,7 @@ impl Running<'_> {
     #[inline]
     fn advance(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<ResultSet, Error>> {
         let mut me = self.project();
+        let _entered = me.span.enter();
         if matches!(me.state, State::Start) {
             if *me.counted {
                 me.session.metrics.request_begun();

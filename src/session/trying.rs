@@ -54,6 +54,7 @@ impl Trying {
         if from.is_some_and(|from| !from.is_for(dialect.version)) {
             return Err(Failure::Refused(Refused::PagingState(dialect.version)));
         }
+        self.tell_span();
         self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
         let message = bound.message(self.known.as_deref(), from, dialect, config, (consistency, deadline.timestamp()));
         self.reply = Some(match held {
@@ -61,6 +62,18 @@ impl Trying {
             Some(mut handle) => handle.call(&message),
         });
         Ok(())
+    }
+
+    /// The span of the request says which node and shard have it now.
+    #[inline]
+    fn tell_span(&self) {
+        if tracing::enabled!(tracing::Level::DEBUG) {
+            let span = tracing::Span::current();
+            span.record("node", tracing::field::display(self.node.host_id()));
+            if let Some(shard) = self.node.shard_of(&self.connection) {
+                span.record("shard", shard);
+            }
+        }
     }
 
     /// The page of a request that counts as done though it failed.

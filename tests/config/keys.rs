@@ -319,3 +319,15 @@ fn the_table() {
         }
     }
 }
+
+/// The page of the guide lists every option as the code has it.
+#[test]
+fn the_page() {
+    let page = include_str!("../../src/guide/settings.md");
+    let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `")).collect();
+    assert_eq!(rows.len(), OPTIONS.len());
+    for (row, option) in rows.iter().zip(OPTIONS) {
+        let kind = if option.runtime { "R" } else { "S" };
+        assert_eq!(*row, format!("| `{}` | {} | {kind} | {} |", option.name, option.default, option.meaning));
+    }
+}

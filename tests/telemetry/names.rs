@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use messina::metrics::{ALL, MetricKind};
+use messina::{
+    layers::metrics as layers,
+    metrics::{ALL, MetricKind},
+};
 
 use crate::{
     scene::{Scene, WRITE},
@@ -45,5 +48,30 @@ async fn prefix_and_session() {
         let name = series.split(['{', ' ']).next().unwrap();
         let name = ["_sum", "_count"].iter().find_map(|end| name.strip_suffix(end)).unwrap_or(name);
         assert!(text.contains(&format!("# HELP {name} ")), "{name} is not described");
+    }
+}
+
+/// The page of the guide lists every metric as the code has it, and those of the layers.
+#[test]
+fn the_page() {
+    let page = include_str!("../../src/guide/metrics.md");
+    let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `messina_")).collect();
+    let own: Vec<_> = rows.iter().filter(|row| !row.contains("`messina_layers_")).collect();
+    assert_eq!(own.len(), ALL.len());
+    for (row, metric) in own.iter().zip(ALL) {
+        let labels: Vec<_> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
+        let kind = format!("{:?}", metric.kind).to_lowercase();
+        assert_eq!(**row, format!("| `{}` | {kind} | {} | {} |", metric.name, labels.join(", "), metric.help));
+    }
+    for name in [
+        layers::ATTEMPTS,
+        layers::ATTEMPT_DURATION,
+        layers::STAGE_DURATION,
+        layers::CANDIDATES,
+        layers::FALLBACKS,
+        layers::LOOKUPS,
+        layers::LOOKUP_DURATION,
+    ] {
+        assert!(rows.iter().any(|row| row.contains(&format!("`{name}`"))), "{name}");
     }
 }

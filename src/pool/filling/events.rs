@@ -7,6 +7,7 @@ use tokio::{task::Id, time::Instant};
 
 use super::{Event, Filling, Shape, Ticket};
 use crate::{
+    config::Config,
     connection::{Connection, ConnectionError},
     endpoint::Endpoint,
     pool::{
@@ -50,6 +51,8 @@ impl Filling {
         let shard = ShardInfo::read(&accepted.supported);
         self.learn_shards(ticket, shard, how);
         accepted.connection.observe(self.node.metrics().connection());
+        // What was wrong with it may be said again, should it come back.
+        self.opener.config().said.forget_all(&format!("{} ", self.node.host_id()));
         let connection = Arc::new(accepted.connection);
         let slot = Slot { connection, shard, via, epoch: ticket.epoch, opened: Instant::now() };
         self.node.facts().scylla = Some(is_scylla(&accepted.supported));
@@ -114,14 +117,22 @@ impl Filling {
         let reached = shard.map(|info| info.shard);
         match (how, ticket.shard) {
             (How::AtPort, Some(wanted)) if reached != Some(wanted) => {
-                tracing::warn!(
-                    %host_id, wanted, ?reached,
-                    "the shard-aware port led to another shard, as behind a port translation; it is not used for {BLOCKED:?}"
-                );
+                if self.opener.config().said.first(format!("shard port of {host_id}")) {
+                    tracing::warn!(
+                        %host_id, wanted, ?reached,
+                        "the shard-aware port led to another shard, as behind a port translation; it is tried again after \
+                         {BLOCKED:?}, and this is not said again"
+                    );
+                }
                 self.blocked = Some(Instant::now() + BLOCKED);
             }
             (How::NotAtPort(_), _) => {
-                tracing::warn!(%host_id, "the shard-aware port does not serve; it is not used for {BLOCKED:?}");
+                if self.opener.config().said.first(format!("shard port of {host_id}")) {
+                    tracing::warn!(
+                        %host_id,
+                        "the shard-aware port does not serve; it is tried again after {BLOCKED:?}, and this is not said again"
+                    );
+                }
                 self.blocked = Some(Instant::now() + BLOCKED);
             }
             _ => {}
@@ -150,7 +161,7 @@ impl Filling {
     fn failed(&mut self, error: Arc<ConnectError>) {
         self.node.metrics().connect_failed(error.class() == Class::Auth);
         let connected = self.node.is_connected();
-        let forced = tell(&self.node, &error, self.opener.config().pool.max_delay) && !connected;
+        let forced = tell(&self.node, &error, &self.opener.config()) && !connected;
         let mut facts = self.node.facts();
         let was_down = matches!(facts.standing, Standing::Down | Standing::ForcedDown { .. });
         if forced {
@@ -204,15 +215,20 @@ impl Filling {
 ///
 /// A server of another cluster or version will not be another one in a second, yet an address may get its node
 /// back: such a node is asked again at the longest delay, not never.
-fn tell(node: &crate::pool::Node, error: &ConnectError, longest: Duration) -> bool {
-    let host_id = node.host_id();
+fn tell(node: &crate::pool::Node, error: &ConnectError, config: &Config) -> bool {
+    let (host_id, longest) = (node.host_id(), config.pool.max_delay);
+    let first = |what: &str| config.said.first(format!("{host_id} {what}"));
     match error.class() {
         Class::Terminal | Class::ForcesDown => {
-            tracing::warn!(%host_id, "the node is forced down and asked again in {longest:?}: {}", error.report());
+            if first("is forced down") {
+                tracing::warn!(%host_id, "the node is forced down and asked again every {longest:?}: {}", error.report());
+            }
             true
         }
         Class::Auth => {
-            tracing::warn!(%host_id, "the node refused the login; it is tried again: {}", error.report());
+            if first("refuses the login") {
+                tracing::warn!(%host_id, "the node refused the login; it is tried again: {}", error.report());
+            }
             false
         }
         _ => false,
