@@ -110,7 +110,7 @@ impl Live {
             node.endpoint = shared.monitor.endpoint(node);
         }
         let redial = std::mem::take(&mut list.redial);
-        let mut snapshot = Snapshot::new(list, Some(Told::now(self.host_id(), self.way.addr)));
+        let mut snapshot = Snapshot::new(list, Some(Told::now(self.host_id(), self.way.addr))).sharing(&known);
         if let Some(wanted) = &shared.filter {
             snapshot = snapshot.filtered(|node| wanted(node));
         }

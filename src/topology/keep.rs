@@ -1,6 +1,6 @@
 //! When a node list is poorer than what is known: what of the old one stays.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, sync::Arc};
 
 use uuid::Uuid;
 
@@ -32,7 +32,7 @@ impl NodeList {
             let mut old: HashMap<_, _> = known.nodes().iter().map(|node| (node.host_id, &node.tokens)).collect();
             for node in &mut self.nodes {
                 if let Some(tokens) = old.remove(&node.host_id) {
-                    node.tokens.clone_from(tokens);
+                    node.tokens = Arc::clone(tokens);
                 }
             }
         }

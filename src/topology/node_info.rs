@@ -1,12 +1,15 @@
 //! What a node says of itself.
 
-use std::net::{IpAddr, SocketAddr};
+use std::{
+    net::{IpAddr, SocketAddr},
+    sync::Arc,
+};
 
 use scylla_cql_core::deserialize::row::ColumnIterator;
 use uuid::Uuid;
 
 use super::{
-    Skipped,
+    Skipped, Token,
     row::{Row, RowError},
 };
 use crate::{endpoint::Endpoint, protocol::response::Rows};
@@ -37,8 +40,10 @@ pub struct NodeInfo {
     pub partitioner: Option<String>,
     /// The version of the schema that the node has.
     pub schema_version: Option<Uuid>,
-    /// The node's tokens, as text.
-    pub tokens: Vec<String>,
+    /// The node's tokens.
+    pub tokens: Arc<[Token]>,
+    /// Tokens that are none of the Murmur3 partitioner, as they were told.
+    pub odd_tokens: Vec<String>,
 }
 
 impl NodeInfo {
@@ -56,7 +61,8 @@ impl NodeInfo {
             release_version: None,
             partitioner: None,
             schema_version: None,
-            tokens: Vec::new(),
+            tokens: Arc::default(),
+            odd_tokens: Vec::new(),
         }
     }
 
@@ -114,7 +120,14 @@ impl NodeInfo {
         node.rack = row.get("rack")?;
         node.release_version = row.get("release_version")?;
         node.schema_version = row.get("schema_version")?;
-        node.tokens = row.get("tokens")?.unwrap_or_default();
+        let mut tokens = Vec::new();
+        for text in row.get::<Vec<&str>>("tokens")?.unwrap_or_default() {
+            match text.parse() {
+                Ok(token) => tokens.push(token),
+                Err(_) => node.odd_tokens.push(text.to_owned()),
+            }
+        }
+        node.tokens = tokens.into();
         Ok(node)
     }
 }

@@ -7,6 +7,7 @@
 use std::{
     collections::{BTreeMap, BTreeSet, HashMap},
     fmt,
+    sync::Arc,
 };
 
 use super::{NodeIndex, NodeInfo, Snapshot, Token};
@@ -68,7 +69,7 @@ impl Strategy {
 /// The replicas of every token under one strategy, in one snapshot. A look-up allocates nothing.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ReplicaSets {
-    tokens: Vec<Token>,
+    tokens: Arc<[Token]>,
     /// Where the replicas of each place begin and end; one more than there are places.
     bounds: Vec<u32>,
     replicas: Vec<NodeIndex>,
@@ -90,7 +91,7 @@ impl ReplicaSets {
     /// The same for every token.
     fn everywhere(replicas: Vec<NodeIndex>) -> Self {
         let bounds = vec![0, u32::try_from(replicas.len()).unwrap_or(u32::MAX)];
-        Self { tokens: vec![Token(i64::MIN)], bounds, replicas }
+        Self { tokens: Arc::new([Token(i64::MIN)]), bounds, replicas }
     }
 }
 
@@ -117,7 +118,7 @@ impl Snapshot {
         };
         let ring = self.ring();
         let mut sets = ReplicaSets {
-            tokens: ring.tokens().to_vec(),
+            tokens: ring.shared_tokens(),
             bounds: Vec::with_capacity(ring.len() + 1),
             replicas: Vec::with_capacity(ring.len().saturating_mul(walk.wanted())),
         };

@@ -1,6 +1,6 @@
 //! The token ring: which node owns which part of the data.
 
-use std::{fmt, str::FromStr};
+use std::{fmt, str::FromStr, sync::Arc};
 
 /// A token of the Murmur3 partitioner.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -43,7 +43,7 @@ impl FromStr for Token {
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TokenRing {
-    tokens: Vec<Token>,
+    tokens: Arc<[Token]>,
     owners: Vec<NodeIndex>,
 }
 
@@ -53,7 +53,8 @@ impl TokenRing {
     pub fn new(mut owned: Vec<(Token, NodeIndex)>) -> Self {
         owned.sort_unstable();
         owned.dedup_by_key(|(token, _)| *token);
-        let (tokens, owners) = owned.into_iter().unzip();
+        let tokens = owned.iter().map(|(token, _)| *token).collect();
+        let owners = owned.iter().map(|(_, owner)| *owner).collect();
         Self { tokens, owners }
     }
 
@@ -73,6 +74,10 @@ impl TokenRing {
     #[must_use]
     pub fn tokens(&self) -> &[Token] {
         &self.tokens
+    }
+
+    pub(super) fn shared_tokens(&self) -> Arc<[Token]> {
+        Arc::clone(&self.tokens)
     }
 
     /// The place of the first token that is not below this one, around the end of the ring.

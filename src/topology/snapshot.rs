@@ -6,7 +6,7 @@ use messina_layers::{Address, Dial, HostAddr};
 use tokio::time::Instant;
 use uuid::Uuid;
 
-use super::{NodeIndex, NodeInfo, NodeList, SessionEvent, Skipped, Token, TokenRing};
+use super::{NodeIndex, NodeInfo, NodeList, SessionEvent, Skipped, TokenRing};
 use crate::endpoint::Endpoint;
 
 /// The cluster at one moment, as one node told it. It never changes.
@@ -70,12 +70,10 @@ impl Snapshot {
         let mut owned = Vec::with_capacity(nodes.iter().map(|node| node.tokens.len()).sum());
         // The tokens of another partitioner are no numbers of 64 bits, and nobody can compute a key's here.
         for (index, node) in (0..).map(NodeIndex).zip(&nodes).filter(|_| murmur3) {
-            for text in &node.tokens {
-                match text.parse::<Token>() {
-                    Ok(token) => owned.push((token, index)),
-                    Err(error) => skipped.push(Skipped::new("nodes", node.host_id, "tokens", text, error)),
-                }
-            }
+            owned.extend(node.tokens.iter().map(|token| (*token, index)));
+            let reason = "no token of the Murmur3 partitioner";
+            skipped
+                .extend(node.odd_tokens.iter().map(|odd| Skipped::new("nodes", node.host_id, "tokens", odd, reason)));
         }
         let (ring, ignored) = (TokenRing::new(owned), Vec::new());
         Self { nodes, ring, skipped, ignored, cluster_name, partitioner, told }
@@ -85,6 +83,17 @@ impl Snapshot {
     #[must_use]
     pub fn filtered(mut self, wanted: impl Fn(&NodeInfo) -> bool) -> Self {
         self.ignored = self.nodes.iter().filter(|node| !wanted(node)).map(|node| node.host_id).collect();
+        self
+    }
+
+    /// The same, where nodes that have not changed are those of an earlier snapshot: kept once, however often they
+    /// are read.
+    pub(crate) fn sharing(mut self, before: &Self) -> Self {
+        for node in &mut self.nodes {
+            if let Some(old) = before.node(node.host_id).filter(|old| *old == node) {
+                *node = Arc::clone(old);
+            }
+        }
         self
     }
 

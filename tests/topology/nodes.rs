@@ -50,7 +50,7 @@ fn a_node_needs_an_endpoint() {
 #[test]
 fn odd_tokens() {
     let mut odd = node(1, "dc", "r", [5]);
-    odd.tokens.extend(["9223372036854775808".to_owned(), "x".to_owned()]);
+    odd.odd_tokens.extend(["9223372036854775808".to_owned(), "x".to_owned()]);
     let snapshot = snapshot(vec![odd]);
     assert_eq!(snapshot.ring().tokens(), [Token(5)]);
     let told: Vec<_> = snapshot.skipped().iter().map(ToString::to_string).collect();

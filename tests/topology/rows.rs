@@ -132,3 +132,27 @@ async fn columns() {
     assert_eq!((far.datacenter.as_deref(), far.rack.as_deref()), (Some("far"), Some("left")));
     assert_eq!(topology.ring().len(), 8);
 }
+
+/// report 31: tokens that are no numbers of 64 bits are skipped one by one, naming host, column and value.
+/// cql 7: a node that has not changed is the same value after a refresh.
+#[tokio::test(start_paused = true)]
+async fn odd_tokens_and_refreshes() {
+    let network = Network::new();
+    let cluster = Cluster::builder().network(&network).start().await.unwrap();
+    let id = Uuid::from_u128(5);
+    let tokens = || vec!["17".to_owned(), "170141183460469231731687303715884105727".to_owned()];
+    let rows = rows!["peer inet, host_id uuid, native_address inet, native_port int, tokens list<text>";
+        (ip(3), Some(id), ip(3), 9042, tokens())];
+    cluster.prime("SELECT * FROM system.peers_v2", rows);
+    let session = session(&network, &cluster).await;
+    let topology = session.topology();
+    assert_eq!(*topology.node(id).unwrap().tokens, [messina::topology::Token(17)]);
+    let [odd] = topology.skipped() else { panic!("{:?}", topology.skipped()) };
+    assert_eq!((odd.host.as_str(), odd.column.as_str()), (id.to_string().as_str(), "tokens"));
+    assert_eq!(odd.value, "170141183460469231731687303715884105727");
+    let again = session.refresh_topology().await.unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&topology, &again));
+    for (before, after) in topology.nodes().iter().zip(again.nodes()) {
+        assert!(std::sync::Arc::ptr_eq(before, after));
+    }
+}

@@ -1,6 +1,6 @@
 //! Clusters as values.
 
-use messina::topology::{NodeInfo, NodeList, Snapshot};
+use messina::topology::{NodeInfo, NodeList, Snapshot, Token};
 use uuid::Uuid;
 
 /// A node at 10.0.x.y with these tokens.
@@ -10,7 +10,7 @@ pub(crate) fn node(id: u32, datacenter: &str, rack: &str, tokens: impl IntoItera
     node.address = Some(([10, 0, high, low], 9042).into());
     node.datacenter = Some(datacenter.into());
     node.rack = Some(rack.into());
-    node.tokens = tokens.into_iter().map(|token| token.to_string()).collect();
+    node.tokens = tokens.into_iter().map(Token).collect();
     node
 }
 
