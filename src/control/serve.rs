@@ -31,7 +31,7 @@ pub(super) enum End {
 
 /// What waits to be done on a control connection.
 #[derive(Default)]
-struct Work {
+pub(super) struct Work {
     debouncer: Debouncer,
     gone: Gone,
     /// Events whose meaning the topology monitor reads itself.
@@ -45,8 +45,8 @@ impl<F: Follower> Task<F> {
         let connection = live.connection().clone();
         let config = self.opener.config();
         let mut closed = std::pin::pin!(connection.heartbeat(config.heartbeat_interval, config.heartbeat_timeout));
-        let mut work = Work::default();
-        if self.kept {
+        let mut work = std::mem::take(&mut self.work);
+        if std::mem::take(&mut self.kept) {
             work.debouncer.again_after(KEPT_AGAIN);
         }
         let reread = self.shared.monitor.reread_after(&live.accepted.events);
@@ -66,7 +66,11 @@ impl<F: Follower> Task<F> {
                         self.waiting.push(reply);
                         true
                     }
-                    Some(Command::Reconnect(reply)) => return End::Asked(reply),
+                    Some(Command::Reconnect(reply)) => {
+                        // Should nobody else be found, it goes on from here.
+                        self.work = work;
+                        return End::Asked(reply);
+                    }
                     None => return End::Over,
                 },
                 event = live.events.next() => match event {
@@ -78,7 +82,8 @@ impl<F: Follower> Task<F> {
                 },
                 () = work.debouncer.due() => true,
             };
-            if work.control_node_removed {
+            if std::mem::take(&mut work.control_node_removed) {
+                self.work = work;
                 return End::Removed;
             }
             let done = if refresh {

@@ -12,7 +12,7 @@ use super::{
     handle::{Command, Reply},
     live::{Gone, Live},
     plan::Plan,
-    serve::End,
+    serve::{End, Work},
 };
 use crate::{
     error::{ContactPointFailed, Error},
@@ -34,6 +34,8 @@ pub(super) struct Task<F> {
     pub(super) waiting: Vec<Reply>,
     /// Whether the list of the last control node was not believed.
     pub(super) kept: bool,
+    /// What waits to be done on the connection in force.
+    pub(super) work: Work,
     metrics: ControlMetrics,
     /// Whether the last round found nobody.
     exhausted: bool,
@@ -43,8 +45,18 @@ pub(super) struct Task<F> {
 impl<F: Follower> Task<F> {
     pub(super) fn new(opener: Opener, follower: F, shared: Shared, commands: mpsc::Receiver<Command>) -> Self {
         let metrics = opener.metrics().control();
-        let waiting = Vec::new();
-        Self { opener, follower, shared, commands, waiting, kept: false, metrics, exhausted: false, warned: false }
+        Self {
+            opener,
+            follower,
+            shared,
+            commands,
+            waiting: Vec::new(),
+            kept: false,
+            work: Work::default(),
+            metrics,
+            exhausted: false,
+            warned: false,
+        }
     }
 
     /// Tells the nodes of the first connection.
@@ -103,6 +115,7 @@ impl<F: Follower> Task<F> {
         self.opener.config().said.forget_all(CONTACT_POINT);
         live.connection().observe(self.opener.metrics().control_connection());
         self.exhausted = false;
+        self.work = Work::default();
         live.announce(&self.shared);
         let verdict = live.publish(read, &self.shared, &mut self.follower, &Gone::default());
         self.kept = verdict == Verdict::Keep;

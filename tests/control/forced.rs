@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use messina::{
     error::Kind,
-    testkit::{Fault, Stage},
+    testkit::{Fault, Push, Stage},
     topology::SessionEvent,
 };
 use tokio::time::sleep;
@@ -82,6 +82,24 @@ async fn nobody_else_is_there() {
     assert_eq!(control_nodes(&cluster), before);
     assert_eq!(cluster.log().now().open(), 3);
     session.refresh_topology().await.unwrap();
+}
+
+/// connect 124: a search in vain loses nothing that was heard before it: the read that was due comes.
+#[tokio::test(start_paused = true)]
+async fn what_was_heard_before_is_not_forgotten() {
+    let world = World::new();
+    let cluster = world.cluster().nodes(2).node(1, |facts| facts.listed = false).start().await.unwrap();
+    world.lead([cluster.node(0).addr()]);
+    let session = world.builder().build().await.unwrap();
+    cluster.wait_for(SOON, |seen| seen.open() == 2).await.unwrap();
+    cluster.node(1).set(|facts| facts.listed = true);
+    cluster.node(0).push(&Push::topology("NEW_NODE", cluster.node(1).addr()));
+    settle().await;
+    cluster.node(0).fault(Stage::Tcp, Fault::Refuse);
+    session.reconnect_control().await.unwrap_err();
+    assert_eq!(session.topology().nodes().len(), 1);
+    sleep(2 * SECOND).await;
+    assert_eq!(session.topology().nodes().len(), 2);
 }
 
 /// A closed session answers at once; one without a control connection waits for at most the request timeout.
