@@ -3,6 +3,7 @@
 mod draining;
 
 use std::{
+    hash::{BuildHasher, RandomState},
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
@@ -39,6 +40,7 @@ struct Shared {
     topology: Topology,
     nodes: ArcSwap<Vec<Arc<Node>>>,
     turn: AtomicUsize,
+    order: RandomState,
     changed: Notify,
     draining: Draining,
     closed: AtomicBool,
@@ -63,18 +65,21 @@ impl Nodes {
         self.shared.nodes.load_full()
     }
 
-    /// Every node that is not left alone, those with a connection first: where a control connection may be looked for.
+    /// Every node that is not left alone, those with a connection first, and near ones before others: where a control
+    /// connection may be looked for.
+    ///
+    /// Among equals each session has an order of its own, lest all clients meet at one node.
     pub(crate) fn known(&self) -> Vec<Known> {
         let nodes = self.all();
         let known = nodes.iter().filter(|node| !matches!(node.standing(), Standing::Ignored));
-        let known = known.map(|node| Known {
-            host_id: node.host_id(),
-            endpoint: node.endpoint(),
-            connected: node.is_connected(),
+        let known = known.map(|node| {
+            let (host_id, connected) = (node.host_id(), node.is_connected());
+            let place = (!connected, !node.is_local(), self.shared.order.hash_one(host_id), host_id);
+            (place, Known { host_id, endpoint: node.endpoint(), connected })
         });
         let mut known: Vec<_> = known.collect();
-        known.sort_by_key(|known| (!known.connected, known.host_id));
-        known
+        known.sort_by_key(|(place, _)| *place);
+        known.into_iter().map(|(_, known)| known).collect()
     }
 
     /// Why a node must not be the control node; `None` if it may.

@@ -222,3 +222,24 @@ async fn contact_points_are_no_nodes() {
     }
     assert!((5..=6).contains(&rounds), "{rounds} rounds in five seconds: {events:?}");
 }
+
+/// driver.md 7.12: sessions do not meet at one node: each has an order of its own among equals.
+#[tokio::test(start_paused = true)]
+async fn sessions_spread() {
+    let world = World::new();
+    let cluster = world.cluster().nodes(4).start().await.unwrap();
+    world.lead([cluster.node(0).addr()]);
+    let mut sessions = Vec::new();
+    for _ in 0..40 {
+        sessions.push(world.builder().build().await.unwrap());
+    }
+    cluster.wait_for(SOON, |seen| seen.open() == 40 * 5).await.unwrap();
+    cluster.node(0).kill().await;
+    cluster.wait_for(SOON, |seen| seen.open() == 40 * 4).await.unwrap();
+    let control = control_nodes(&cluster);
+    assert_eq!(control.len(), 40);
+    for node in &cluster.nodes()[1..] {
+        let here = control.iter().filter(|addr| **addr == node.addr()).count();
+        assert!((1..=35).contains(&here), "{here} of 40 at {}", node.addr());
+    }
+}
