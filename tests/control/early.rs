@@ -126,3 +126,46 @@ async fn reconnecting_is_as_careful_as_connecting() {
     assert_eq!(new.node(1).count(Stage::Register), 0);
     drop(session);
 }
+
+/// connect 1: the connect path alone looks names up: once to connect, and not for settings, comparing, printing,
+/// refreshing, composing a plan, events or a new address of a node.
+#[tokio::test(start_paused = true)]
+async fn names_are_looked_up_to_connect_only() {
+    let world = World::new();
+    let cluster = world.cluster().nodes(2).user("ada", "pass").start().await.unwrap();
+    world.lead([cluster.node(0).addr()]);
+    let builder = world.builder().credentials("ada", "pass");
+    let config = builder.check().unwrap();
+    assert_eq!(config.contact_points[0], config.contact_points[0].clone());
+    assert_eq!(format!("{} {:?}", config.contact_points[0], builder).matches("db.test").count(), 2);
+    assert_eq!(world.names.total(), 0);
+    let session = builder.build().await.unwrap();
+    settled(&cluster).await;
+    assert_eq!(world.names.asked("db.test"), 1);
+    let before = world.names.total();
+    session.refresh_topology().await.unwrap();
+    cluster.node(0).push(&messina::testkit::Push::topology("NEW_NODE", cluster.node(1).addr()));
+    tokio::time::sleep(3 * SECOND).await;
+    let shown = format!("{:?} {} {}", session.topology(), session.explain_plan(), session.state());
+    assert!(shown.contains("db.test"));
+    assert_eq!(world.names.total(), before);
+}
+
+/// reviewer 50: the local data centre is that of the node that let us in, known by its host id, without a lookup more.
+#[tokio::test(start_paused = true)]
+async fn the_local_data_centre_is_the_control_nodes() {
+    let world = World::new();
+    let cluster = world.cluster().nodes(3).node(1, |facts| facts.data_center = Some("far".into()));
+    let cluster = cluster.start().await.unwrap();
+    cluster.prime("SELECT id FROM ks.t", messina::testkit::rows!["id int"; (1,)]);
+    // The first record is dead: the second one, in the other data centre, lets us in.
+    world.lead([world.network.refused(), cluster.node(1).addr(), cluster.node(0).addr()]);
+    let session = world.builder().build().await.unwrap();
+    settled(&cluster).await;
+    for _ in 0..20 {
+        session.execute("SELECT id FROM ks.t", ()).await.unwrap();
+    }
+    let queries: Vec<_> = cluster.nodes().iter().map(|node| node.count(Stage::Query)).collect();
+    assert_eq!(queries, [0, 20, 0]);
+    assert_eq!(world.names.asked("db.test"), 1);
+}

@@ -35,7 +35,7 @@ fn place(snapshot: &Snapshot, node: NodeIndex) -> (String, String) {
 }
 
 proptest! {
-    /// reviewer 50: the ring: the owner of a token is the first node that has this token or a later one.
+    /// cql 6: the ring: the owner of a token is the first node that has this token or a later one.
     #[test]
     fn owners(nodes in nodes(), token in -70..70_i64) {
         let snapshot = cluster(&nodes);
