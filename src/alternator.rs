@@ -1,7 +1,15 @@
 //! The Alternator client: live nodes of ScyllaDB's DynamoDB API, chosen anew for every request.
 //!
-//! What stands here decides and never does IO: time, randomness and answers are passed in, and what to do next
-//! comes out.
+//! [`Alternator`] is the way in: it follows the nodes of a cluster in the background, and gives the tower layers that
+//! send requests to them. What these do, from above to below:
+//!
+//! | layer | takes | does |
+//! | --- | --- | --- |
+//! | [`Prepare`](prepare::Prepare) | a request of [`operation`](fn@operation) | affinity, compression, headers, signature; takes the compression off answers |
+//! | [`AlternatorBalance`] | a request, signed or not | chooses the node, moves on to the next, tells health how it went |
+//! | [`HttpClient`](http::HttpClient), or any other | a request whose URI names the node | sends it over connections of the connect layers |
+//!
+//! The modules below decide and never do IO: time, randomness and answers are passed in, and what to do next comes out.
 //!
 //! | module | takes | gives |
 //! | --- | --- | --- |
@@ -39,6 +47,8 @@ pub mod sign;
 pub mod prepare;
 pub mod client;
 pub mod probe;
+#[cfg(feature = "aws-sdk")]
+pub mod aws_sdk;
 
 pub use self::{
     ask::{AnswerBody, AskError, Exchange},

@@ -6,7 +6,7 @@
 //! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all. [TLS](tls) and
 //! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there. [Settings](settings) lists every
 //! option, [Metrics and spans](metrics) everything that is counted.
-//! [Alternator](alternator) is about the DynamoDB API.
+//! [Alternator](alternator) is about the DynamoDB API, with the AWS SDK and without.
 
 #[doc = include_str!("guide/address_resolution.md")]
 pub mod address_resolution {}

@@ -202,6 +202,11 @@ impl Alternator {
         }
     }
 
+    #[cfg(feature = "aws-sdk")]
+    pub(super) const fn inner(&self) -> &Arc<Inner> {
+        &self.inner
+    }
+
     /// Ends the background task and refuses requests from now on, in every clone; those under way go on. Closing twice is
     /// harmless.
     pub async fn close(&self) {

@@ -47,6 +47,12 @@ const KEPT: [&str; 12] = [
     "x-amz-content-sha256",
 ];
 
+/// Whether the server needs a header, whatever else is sent.
+#[cfg(feature = "aws-sdk")]
+pub(super) fn is_needed(name: &str) -> bool {
+    KEPT.contains(&name)
+}
+
 /// Removes every header that the server does not need: half of a small request is headers.
 ///
 /// All values of a header that is kept are kept, and so is every header that a signature names which the request

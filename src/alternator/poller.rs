@@ -22,7 +22,7 @@ use super::{
     events::Event,
     health::Outcome,
     http::AddressResolver,
-    live_nodes::LiveNodes,
+    live_nodes::{Basis, LiveNodes},
     node::Node,
     nodes::NodeList,
     pace::Pace,
@@ -207,10 +207,18 @@ impl Poller {
             Err(_) => Reply::Failed,
         };
         running.cycle.reply(ticket, reply);
-        // A host that hangs does not keep back what the others list.
-        if let Some(verdict) = running.cycle.so_far() {
+        // A host that hangs does not keep back what the others list. What is missing so far may still come.
+        if let Some(verdict) = running.cycle.so_far()
+            && self.has_news(running.track, &verdict)
+        {
             self.apply(running.track, &verdict, false);
         }
+    }
+
+    fn has_news(&self, place: usize, verdict: &Verdict) -> bool {
+        let live = &self.tracks[place].live;
+        let Finding::Nodes { nodes, .. } = &verdict.finding else { return false };
+        !matches!(live.basis(), Basis::Scope(_)) || nodes.iter().any(|node| !live.routing().contains(node))
     }
 
     fn apply(&mut self, place: usize, verdict: &Verdict, whole: bool) {

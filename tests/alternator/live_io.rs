@@ -458,3 +458,24 @@ async fn listed_too_early() {
     }
     assert_eq!(cluster.node(2).requests(), 0);
 }
+
+/// alternator 8: a node is killed under traffic: no request fails that may be sent twice (S 5030, `scylla-operator` 1841).
+#[tokio::test]
+async fn killed_under_traffic() {
+    let cluster = HttpCluster::start(3).await.unwrap();
+    let alternator = ready(builder(&cluster, &[0, 1, 2])).await;
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..8 {
+        let alternator = alternator.clone();
+        workers.spawn(async move {
+            for _ in 0..50 {
+                assert_eq!(call(&alternator, "GetItem", "{}").await.unwrap().0, 200);
+            }
+        });
+    }
+    eventually("under way", || cluster.node(1).requests() > 20).await;
+    cluster.node(1).stop();
+    while let Some(worker) = workers.join_next().await {
+        worker.unwrap();
+    }
+}

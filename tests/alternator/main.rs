@@ -22,6 +22,8 @@ mod plan_cost;
 mod plan_vectors;
 mod probes;
 mod scope;
+#[cfg(feature = "aws-sdk")]
+mod sdk;
 mod secure;
 mod signing;
 mod support;

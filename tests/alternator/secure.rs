@@ -85,3 +85,18 @@ async fn mutual() {
     let last = cluster.nodes().iter().find_map(HttpNode::last).unwrap();
     assert_eq!(last.header("authorization"), None);
 }
+
+/// alternator 8: a new connection resumes the TLS session of an earlier one (ALB 92, 95).
+#[tokio::test]
+async fn sessions_are_resumed() {
+    let ca = TestCa::new();
+    let cluster = cluster(named(&ca)).await;
+    let options = HttpOptions::default().with_tls(ca.client()).with_accepted_name(Name::new("db.test").unwrap());
+    let alternator = ready(client(&cluster, options)).await;
+    let until = tokio::time::Instant::now() + Duration::from_secs(5);
+    while cluster.nodes().iter().all(|node| node.resumed() == 0) {
+        assert!(tokio::time::Instant::now() < until);
+        assert_eq!(call(&alternator, "GetItem", "{}").await.unwrap().0, 200);
+        cluster.nodes().iter().for_each(HttpNode::reset);
+    }
+}

@@ -240,3 +240,15 @@ async fn hash_in_extensions() {
         assert_eq!(counts, [0, 0, 5]);
     }
 }
+
+/// alternator 8: runs of spaces within a header do not break the signature (S 27775, 28102).
+#[tokio::test]
+async fn repeated_spaces() {
+    let cluster = checking(1).await;
+    let alternator = ready(builder(&cluster, &[0])).await;
+    let client = alternator.client(RequestOptions::default().signed(signer()).with_all_headers());
+    let mut request = operation("GetItem", "{}").unwrap();
+    request.headers_mut().insert("x-mine", HeaderValue::from_static("one  two   three"));
+    assert_eq!(client.oneshot(request).await.unwrap().status(), 200);
+    assert_eq!(cluster.node(0).last().unwrap().header("x-mine"), Some("one  two   three"));
+}

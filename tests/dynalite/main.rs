@@ -6,6 +6,8 @@
 
 mod harness;
 mod raw;
+#[cfg(feature = "aws-sdk")]
+mod sdk;
 
 use std::process::ExitCode;
 
@@ -16,7 +18,10 @@ pub(crate) type Case = (&'static str, fn(std::net::SocketAddr) -> std::pin::Pin<
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
-    let cases = raw::cases();
+    #[cfg_attr(not(feature = "aws-sdk"), expect(unused_mut, reason = "the SDK adds more"))]
+    let mut cases = raw::cases();
+    #[cfg(feature = "aws-sdk")]
+    cases.extend(sdk::cases());
     let server = if arguments.list { Err("only listed".to_owned()) } else { harness::start() };
     let required = std::env::var_os("MESSINA_REQUIRE_DYNALITE").is_some_and(|value| value == "1");
     let trial = |(name, case): Case| match &server {

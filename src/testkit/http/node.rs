@@ -12,6 +12,7 @@ use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::watch;
 use tokio::task::{JoinHandle, JoinSet};
+use tokio_rustls::rustls::HandshakeKind;
 
 use super::forward::forward;
 use super::signature;
@@ -85,6 +86,7 @@ struct Inner {
     state: Mutex<State>,
     accepts: AtomicUsize,
     open: AtomicUsize,
+    resumed: AtomicUsize,
     polls: AtomicUsize,
     requests: AtomicUsize,
     /// Changes when all connections are to be closed.
@@ -118,6 +120,7 @@ impl HttpNode {
             state: Mutex::new(state),
             accepts: AtomicUsize::new(0),
             open: AtomicUsize::new(0),
+            resumed: AtomicUsize::new(0),
             polls: AtomicUsize::new(0),
             requests: AtomicUsize::new(0),
             resets: watch::Sender::new(0),
@@ -205,6 +208,11 @@ impl HttpNode {
         self.inner.open.load(Ordering::Relaxed)
     }
 
+    /// How many TLS handshakes resumed an earlier session.
+    pub fn resumed(&self) -> usize {
+        self.inner.resumed.load(Ordering::Relaxed)
+    }
+
     /// How many times `/localnodes` was asked for.
     pub fn polls(&self) -> usize {
         self.inner.polls.load(Ordering::Relaxed)
@@ -255,7 +263,13 @@ impl Inner {
         let serve = async {
             match tls {
                 None => self.serve(stream).await,
-                Some(tls) => self.serve(tls.acceptor().accept(stream).await?).await,
+                Some(tls) => {
+                    let stream = tls.acceptor().accept(stream).await?;
+                    if stream.get_ref().1.handshake_kind() == Some(HandshakeKind::Resumed) {
+                        self.resumed.fetch_add(1, Ordering::Relaxed);
+                    }
+                    self.serve(stream).await
+                }
             }
         };
         tokio::select! {
