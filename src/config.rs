@@ -132,6 +132,8 @@ pub struct Config {
     pub local_datacenter: Option<String>,
     /// Limits a whole request, every page fetch alike.
     pub request_timeout: Duration,
+    /// Whether the schema is read and followed; without it requests are not routed by token.
+    pub schema: bool,
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
     /// Makes write timestamps.

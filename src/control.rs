@@ -15,7 +15,6 @@ mod live;
 mod plan;
 mod reach;
 mod routes;
-#[expect(dead_code, reason = "for the schema that follows the control connection")]
 mod schema;
 mod serve;
 mod task;

@@ -7,7 +7,13 @@ mod live;
 mod node;
 mod nodes;
 mod open;
+mod routing;
 mod state;
 
 pub use self::state::{ConnectionState, NodeState, Purpose, Standing};
-pub(crate) use self::{keeper::Keeper, node::Node, nodes::Nodes};
+pub(crate) use self::{
+    keeper::Keeper,
+    node::Node,
+    nodes::Nodes,
+    routing::{Routing, Wanted},
+};

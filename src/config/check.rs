@@ -118,6 +118,7 @@ impl Draft {
                 timeout: self.agreement_timeout,
                 warn_on_failure: self.agreement_warning,
             },
+            schema: self.schema,
             debounce: Debounce { window: self.debounce_window, max_events: self.debounce_events },
             reconnect_on_init: self.reconnect_on_init,
             keyspace,

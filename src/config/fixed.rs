@@ -23,6 +23,7 @@ impl Draft {
             ("basic.load-balancing-policy.local-datacenter", show(&self.local_datacenter)),
             ("advanced.control-connection.expected-cluster", show(&self.expected_cluster)),
             ("advanced.control-connection.timeout", show(&self.control_timeout)),
+            ("advanced.metadata.schema.enabled", show(&self.schema)),
             ("advanced.metadata.topology-event-debouncer.window", show(&self.debounce_window)),
             ("advanced.metadata.topology-event-debouncer.max-events", show(&self.debounce_events)),
             ("advanced.reconnect-on-init", show(&self.reconnect_on_init)),

@@ -77,6 +77,11 @@ pub const OPTIONS: &[OptionInfo] = &[
         "whether a missing agreement is warned of",
     ),
     fixed(
+        "advanced.metadata.schema.enabled",
+        "true",
+        "whether the schema is read, for routing by token and for applications",
+    ),
+    fixed(
         "advanced.metadata.topology-event-debouncer.window",
         "1 s",
         "how long events are gathered before nodes are read again",

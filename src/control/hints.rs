@@ -24,6 +24,8 @@ pub(super) enum Meaning {
     HintAndRefresh(Hint),
     /// A node was removed, says the server: the nodes are to be read again.
     Removed(std::net::SocketAddr),
+    /// Something in this keyspace changed.
+    Schema(String),
     /// The topology monitor wants to read at once what this event concerns.
     Read(Event),
 }
@@ -70,8 +72,7 @@ pub(super) fn meaning(
                 }
             }
         }
-        // The schema is not cached here.
-        Event::Schema(_) => Meaning::Nothing,
+        Event::Schema(change) => Meaning::Schema(change.target.keyspace().to_owned()),
         Event::Unknown { event_type } if !monitor.events().contains(&event_type.as_str()) => {
             tracing::debug!(%event_type, "an event of a type that is not known is skipped");
             Meaning::Nothing

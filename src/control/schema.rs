@@ -1,20 +1,128 @@
-//! Reading the schema on a control connection.
+//! The schema: read on a control connection, and again where it changes.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use messina_layers::{TimedOut, error::BoxError};
+use messina_layers::{
+    TimedOut,
+    error::{BoxError, chain},
+};
 use scylla_cql_core::frame::types::Consistency;
-use tokio::time::timeout;
+use tokio::{
+    sync::mpsc,
+    task::JoinHandle,
+    time::{sleep, timeout},
+};
 
 use crate::{
     connection::Connection,
+    establish::Opener,
     protocol::{
         Values,
         request::{Query, QueryParams},
         response::{self, Response, ResultResponse, Rows},
     },
-    topology::schema::{Schema, SchemaRows},
+    topology::{
+        Topology,
+        schema::{Schema, SchemaRows},
+    },
 };
+
+/// When the schema could not be read, it is asked for again after this time.
+const AGAIN: Duration = Duration::from_secs(10);
+/// With more keyspaces than these changed at once, everything is read.
+const FEW: usize = 16;
+
+/// Follows the schema on one control connection; dropping it ends that.
+#[derive(Debug)]
+pub(super) struct SchemaFollower {
+    changed: mpsc::UnboundedSender<String>,
+    task: JoinHandle<()>,
+}
+
+impl Drop for SchemaFollower {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+impl SchemaFollower {
+    /// Reads everything, then what changes.
+    pub(super) fn start(connection: Connection, topology: Topology, opener: Opener) -> Self {
+        let (changed, changes) = mpsc::unbounded_channel();
+        Self { changed, task: tokio::spawn(follow(connection, topology, opener, changes)) }
+    }
+
+    /// Something in this keyspace changed.
+    pub(super) fn note(&self, keyspace: String) {
+        let _ = self.changed.send(keyspace);
+    }
+}
+
+async fn follow(
+    connection: Connection,
+    topology: Topology,
+    opener: Opener,
+    mut changes: mpsc::UnboundedReceiver<String>,
+) {
+    // What changed; nothing stands for everything.
+    let mut changed = BTreeSet::new();
+    loop {
+        let limit = opener.config().control_timeout;
+        match read(&connection, &topology.schema(), &changed, limit).await {
+            Ok(schema) => {
+                for skipped in schema.skipped().iter().filter(|one| !topology.schema().skipped().contains(one)) {
+                    tracing::warn!("a row of the schema is skipped: {skipped}");
+                }
+                topology.publish_schema(Arc::new(schema));
+            }
+            Err(error) => {
+                tracing::warn!(error = %chain(&*error), "the schema could not be read");
+                sleep(AGAIN).await;
+                changed.clear();
+                continue;
+            }
+        }
+        changed.clear();
+        let Some(keyspace) = changes.recv().await else { return };
+        changed.insert(keyspace);
+        // Changes come in swarms: what comes shortly after one another is answered by one look.
+        let debounce = opener.config().debounce;
+        let mut due = std::pin::pin!(sleep(debounce.window));
+        let mut events = 1;
+        while events < debounce.max_events {
+            tokio::select! {
+                () = &mut due => break,
+                next = changes.recv() => match next {
+                    Some(keyspace) => {
+                        changed.insert(keyspace);
+                        events += 1;
+                    }
+                    None => return,
+                },
+            }
+        }
+        while let Ok(keyspace) = changes.try_recv() {
+            changed.insert(keyspace);
+        }
+    }
+}
+
+/// The schema as it is now, of which only these keyspaces changed if any are named.
+async fn read(
+    connection: &Connection,
+    known: &Schema,
+    changed: &BTreeSet<String>,
+    limit: Duration,
+) -> Result<Schema, BoxError> {
+    if changed.is_empty() || changed.len() > FEW {
+        return read_schema(connection, None, limit).await;
+    }
+    let mut schema = known.clone();
+    for keyspace in changed {
+        schema = schema.with_keyspace_of(keyspace, &read_schema(connection, Some(keyspace), limit).await?);
+    }
+    Ok(schema)
+}
 
 /// Rows of a schema table that are read at a time.
 const PAGE: i32 = 5000;
@@ -27,11 +135,7 @@ const INVALID: i32 = 0x2200;
 ///
 /// # Errors
 /// If a query fails or is not answered in time. A table that the server lacks is empty.
-pub(super) async fn read_schema(
-    connection: &Connection,
-    keyspace: Option<&str>,
-    limit: Duration,
-) -> Result<Schema, BoxError> {
+async fn read_schema(connection: &Connection, keyspace: Option<&str>, limit: Duration) -> Result<Schema, BoxError> {
     let read = |table: &'static str| pages(connection, table, keyspace, limit);
     let (keyspaces, tables, columns) = tokio::try_join!(read("keyspaces"), read("tables"), read("columns"))?;
     let (indexes, views, types) = tokio::try_join!(read("indexes"), read("views"), read("types"))?;

@@ -122,6 +122,11 @@ impl<F: Follower> Task<F> {
                 work.debouncer.note(debounce);
             }
             Meaning::Read(event) => work.reads.push(event),
+            Meaning::Schema(keyspace) => {
+                if let Some(schema) = &self.schema {
+                    schema.note(keyspace);
+                }
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use super::{
     handle::{Command, Reply},
     live::{Gone, Live},
     plan::Plan,
+    schema::SchemaFollower,
     serve::{End, Work},
 };
 use crate::{
@@ -36,6 +37,8 @@ pub(super) struct Task<F> {
     pub(super) kept: bool,
     /// What waits to be done on the connection in force.
     pub(super) work: Work,
+    /// Follows the schema on the control connection in force, where that is wanted.
+    pub(super) schema: Option<SchemaFollower>,
     metrics: ControlMetrics,
     /// Whether the last round found nobody.
     exhausted: bool,
@@ -53,6 +56,7 @@ impl<F: Follower> Task<F> {
             waiting: Vec::new(),
             kept: false,
             work: Work::default(),
+            schema: None,
             metrics,
             exhausted: false,
             warned: false,
@@ -95,6 +99,7 @@ impl<F: Follower> Task<F> {
     /// The connection is forgotten first and closed second, so that nobody takes it for the one in force.
     fn forget(&mut self, live: Live) {
         self.shared.set_current(None);
+        self.schema = None;
         self.metrics.lost();
         self.shared.topology.tell(SessionEvent::ControlLost { host_id: live.host_id() });
         drop(live.connection().close(Duration::ZERO));
@@ -117,6 +122,10 @@ impl<F: Follower> Task<F> {
         self.exhausted = false;
         self.work = Work::default();
         live.announce(&self.shared);
+        // The one of the connection before ends here.
+        self.schema = self.opener.config().schema.then(|| {
+            SchemaFollower::start(live.connection().clone(), self.shared.topology.clone(), self.opener.clone())
+        });
         let verdict = live.publish(read, &self.shared, &mut self.follower, &Gone::default());
         self.kept = verdict == Verdict::Keep;
         self.answer_waiting();

@@ -6,7 +6,7 @@ use messina_layers::{Address, Dial};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{Node, Nodes, filling::Filling, gate::Gate};
+use super::{Node, Nodes, filling::Filling, gate::Gate, routing::keep_routing};
 use crate::{
     control::{Follower, Hint, Known, View},
     establish::Opener,
@@ -23,6 +23,7 @@ pub(crate) struct Keeper {
     // The data centre that requests prefer: configured, or that of the first control connection's node.
     local: Option<String>,
     warned: bool,
+    routing: JoinHandle<()>,
 }
 
 #[derive(Debug)]
@@ -39,10 +40,18 @@ impl Drop for Kept {
     }
 }
 
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        self.routing.abort();
+    }
+}
+
 impl Keeper {
     pub(crate) fn new(opener: Opener, nodes: Nodes) -> Self {
         let local = opener.config().local_datacenter.clone();
-        Self { opener, nodes, gate: Gate::default(), kept: HashMap::new(), local, warned: false }
+        let changed = nodes.topology().watch();
+        let routing = tokio::spawn(keep_routing(nodes.clone(), changed));
+        Self { opener, nodes, gate: Gate::default(), kept: HashMap::new(), local, warned: false, routing }
     }
 
     /// Settles the data centre that requests prefer, and says so once.

@@ -83,7 +83,7 @@ impl Live {
 /// they waited. After ten milliseconds of silence they weigh double, after a second a hundredfold: a frozen node loses
 /// its traffic to nodes that are merely busy.
 #[inline]
-fn load(connection: &Connection, now: Instant) -> u64 {
+pub(super) fn load(connection: &Connection, now: Instant) -> u64 {
     let in_flight = connection.in_flight() as u64;
     if in_flight == 0 {
         return 0;

@@ -17,7 +17,7 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use self::draining::Draining;
-use super::{Node, Standing, live::Live};
+use super::{Node, Standing, live::Live, routing::Routing};
 use crate::{
     connection::{Closed, Connection},
     control::Known,
@@ -43,6 +43,7 @@ struct Shared {
     order: RandomState,
     changed: Notify,
     draining: Draining,
+    routing: ArcSwap<Routing>,
     closed: AtomicBool,
 }
 
@@ -56,8 +57,31 @@ impl Nodes {
     pub(crate) fn replace(&self, nodes: Vec<Arc<Node>>) {
         if !self.shared.closed.load(Ordering::Acquire) {
             self.shared.nodes.store(Arc::new(nodes));
+            self.shared.topology.touch();
         }
         self.tell();
+    }
+
+    pub(super) fn topology(&self) -> &Topology {
+        &self.shared.topology
+    }
+
+    pub(super) fn set_routing(&self, routing: Routing) {
+        if !self.shared.closed.load(Ordering::Acquire) {
+            self.shared.routing.store(Arc::new(routing));
+        }
+    }
+
+    /// Which nodes hold which data. Takes no lock.
+    #[inline]
+    pub(crate) fn routing(&self) -> Guard<Arc<Routing>> {
+        self.shared.routing.load()
+    }
+
+    /// A number that is another one for each request.
+    #[inline]
+    pub(crate) fn turn(&self) -> usize {
+        self.shared.turn.fetch_add(1, Ordering::Relaxed)
     }
 
     /// All nodes.
@@ -118,6 +142,7 @@ impl Nodes {
     pub(crate) fn close(&self, limit: Duration) -> Vec<impl Future<Output = Closed> + Send + use<>> {
         self.shared.closed.store(true, Ordering::Release);
         let nodes = self.shared.nodes.swap(Arc::default());
+        self.shared.routing.store(Arc::default());
         let serving = nodes.iter().flat_map(|node| node.end());
         // Each begins to close when it is called, so that none waits for another.
         let closing = serving.chain(self.shared.draining.take()).map(|connection| connection.close(limit)).collect();
@@ -172,7 +197,7 @@ impl Nodes {
         token: impl Fn() -> Option<Token>,
     ) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
-        let turn = self.shared.turn.fetch_add(1, Ordering::Relaxed);
+        let turn = self.turn();
         let lesser_loaded = |local| lesser_loaded(&nodes, turn, tried, now, local, &token);
         let found = lesser_loaded(true).or_else(|| lesser_loaded(false))?;
         let connection = &found.live.slots[found.place].connection;

@@ -6,7 +6,7 @@ use super::Session;
 use crate::{
     control,
     error::{Error, Kind},
-    topology::{SchemaAgreement, SessionEvents, Snapshot},
+    topology::{SchemaAgreement, SessionEvents, Snapshot, schema::Schema},
 };
 
 /// The cluster, and the control connection that tells it.
@@ -15,6 +15,12 @@ impl Session {
     #[must_use]
     pub fn topology(&self) -> Arc<Snapshot> {
         self.inner.topology.snapshot()
+    }
+
+    /// The schema as the session knows it now; empty until it was read, or where that is turned off.
+    #[must_use]
+    pub fn schema(&self) -> Arc<Schema> {
+        self.inner.topology.schema()
     }
 
     /// Hears what happens to the session from now on: nodes, control connection, contact points.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
 use scylla_cql_core::frame::response::result::{ColumnSpec, PartitionKeyIndex, PreparedMetadata};
 use scylla_cql_core::serialize::row::SerializeRow;
@@ -11,8 +11,10 @@ use super::Request;
 use super::options::{Options, option_setters, paging_setters};
 use super::request::Bound;
 use crate::error::{Error, Kind};
+use crate::pool::Routing;
 use crate::protocol::Values;
 use crate::protocol::response::{self, ResultMetadata};
+use crate::topology::ReplicaSets;
 
 /// A prepared statement; cheap to clone.
 ///
@@ -42,6 +44,14 @@ pub(super) struct Shared {
     partition_key: Vec<PartitionKeyIndex>,
     is_lwt: bool,
     pub(super) known: ArcSwap<Known>,
+    route: ArcSwap<Route>,
+}
+
+/// Where the replicas of its data stand, as of one routing table.
+#[derive(Debug, Default)]
+pub(super) struct Route {
+    generation: u64,
+    pub(super) sets: Option<Arc<ReplicaSets>>,
 }
 
 /// What is known of the results.
@@ -70,6 +80,7 @@ impl Prepared {
             metadata: answer.metadata,
             is_lwt: answer.is_lwt,
             known: ArcSwap::from_pointee(known),
+            route: ArcSwap::default(),
         };
         Self { inner: Arc::new(Inner { shared: Arc::new(shared), options }) }
     }
@@ -106,6 +117,25 @@ impl Prepared {
     /// Which bind markers make up the partition key, in the key's order; none if the key is not bound as a whole.
     pub(super) fn partition_key(&self) -> &[PartitionKeyIndex] {
         &self.inner.shared.partition_key
+    }
+
+    /// The replicas of its keyspace in this table.
+    #[inline]
+    pub(super) fn route(&self, routing: &Routing) -> Guard<Arc<Route>> {
+        let route = self.inner.shared.route.load();
+        if route.generation == routing.generation() {
+            return route;
+        }
+        drop(route);
+        self.look_up_route(routing)
+    }
+
+    #[cold]
+    fn look_up_route(&self, routing: &Routing) -> Guard<Arc<Route>> {
+        let keyspace = self.markers().first().map(|marker| marker.table_spec().ks_name());
+        let sets = keyspace.and_then(|keyspace| routing.replicas(keyspace)).map(Arc::clone);
+        self.inner.shared.route.store(Arc::new(Route { generation: routing.generation(), sets }));
+        self.inner.shared.route.load()
     }
 
     /// The columns of its results as they are known now; none for what gives no rows.

@@ -141,7 +141,7 @@ impl Recovery<'_> {
 
     fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
         match self.among {
-            None => self.session.nodes.pick(tried, Instant::now(), || self.bound.token()),
+            None => self.session.pick(self.bound, tried, Instant::now()),
             Some(hedge) => hedge.pick(self.session, self.bound),
         }
     }

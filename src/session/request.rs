@@ -186,16 +186,22 @@ impl Bound {
         }
     }
 
-    /// The token of its partition; of a batch, that of the first statement that has one.
-    pub(super) fn token(&self) -> Option<Token> {
+    /// The prepared statement that it is routed by, and the token of its partition.
+    #[inline]
+    pub(super) fn target(&self) -> Option<(&Prepared, Token)> {
         match &self.what {
-            What::Prepared(prepared) => token(prepared, &self.values),
+            What::Prepared(prepared) => Some((prepared, token(prepared, &self.values)?)),
             What::Batch(batch) => batch.entries.iter().find_map(|entry| match &entry.what {
-                EntryKind::Prepared(prepared) => token(prepared, &entry.values),
+                EntryKind::Prepared(prepared) => Some((prepared, token(prepared, &entry.values)?)),
                 EntryKind::Text(_) => None,
             }),
             What::Text(_) | What::Prepare(_) => None,
         }
+    }
+
+    /// The token of its partition; of a batch, that of the first statement that has one.
+    pub(super) fn token(&self) -> Option<Token> {
+        self.target().map(|(_, token)| token)
     }
 
     /// Every prepared statement that a node must know to execute this.

@@ -1,8 +1,16 @@
-//! Where the partition of a request lies.
+//! Where the partition of a request lies, and which node is asked.
+
+use std::sync::Arc;
 
 use scylla_cql_core::frame::types::RawValue;
 
-use super::Prepared;
+use tokio::time::Instant;
+use uuid::Uuid;
+
+use super::request::Bound;
+use super::{Inner, Prepared};
+use crate::connection::Connection;
+use crate::pool::{Node, Wanted};
 use crate::protocol::Values;
 use crate::topology::{Murmur3, Token};
 
@@ -30,5 +38,28 @@ pub(super) fn token(prepared: &Prepared, values: &Values) -> Option<Token> {
             }
             Some(hasher.finish())
         }
+    }
+}
+
+impl Inner {
+    /// The node for the next try of a request, with a connection: one that holds its data if that is known and such a
+    /// node is connected, else any.
+    #[inline]
+    pub(super) fn pick(&self, bound: &Bound, tried: &[Uuid], now: Instant) -> Option<(Arc<Node>, Arc<Connection>)> {
+        self.pick_replica(bound, tried, now).or_else(|| self.nodes.pick(tried, now, || bound.token()))
+    }
+
+    #[inline]
+    fn pick_replica(&self, bound: &Bound, tried: &[Uuid], now: Instant) -> Option<(Arc<Node>, Arc<Connection>)> {
+        let routing = self.nodes.routing();
+        // Nothing is known yet, or the schema is not followed.
+        if routing.generation() == 0 {
+            return None;
+        }
+        let (prepared, token) = bound.target()?;
+        let route = prepared.route(&routing);
+        let replicas = route.sets.as_ref()?.of(token);
+        let wanted = Wanted { replicas, token, in_order: prepared.is_lwt() };
+        routing.pick(wanted, tried, now, self.nodes.turn())
     }
 }

@@ -219,7 +219,7 @@ fn start<'a>(
         return spread.map_or(State::Over, |spread| State::Boxed(Box::pin(spread)));
     }
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
-    let Some((node, connection)) = near.or_else(|| session.nodes.pick(&[], deadline.start, || own.token())) else {
+    let Some((node, connection)) = near.or_else(|| session.pick(own, &[], deadline.start)) else {
         if session.is_closed() || !session.nodes.any_opening() {
             return State::Failed(session.no_connection());
         }

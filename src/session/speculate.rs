@@ -30,7 +30,7 @@ impl Hedge {
     pub(super) fn pick(&self, session: &Inner, bound: &Bound) -> Option<(Arc<Node>, Arc<Connection>)> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let ids: Vec<_> = used.iter().map(|node| node.host_id()).collect();
-        let picked = session.nodes.pick(&ids, Instant::now(), || bound.token())?;
+        let picked = session.pick(bound, &ids, Instant::now())?;
         used.push(Arc::clone(&picked.0));
         Some(picked)
     }

@@ -6,9 +6,10 @@ use std::{
 };
 
 use arc_swap::{ArcSwap, Guard};
+use tokio::sync::watch;
 use uuid::Uuid;
 
-use super::{EventBus, SessionEvent, Snapshot};
+use super::{EventBus, SessionEvent, Snapshot, schema::Schema};
 
 /// As many removed nodes are remembered; a cluster has forgotten those before long ago.
 const REMEMBERED: usize = 4096;
@@ -22,6 +23,8 @@ pub struct Topology {
 #[derive(Debug, Default)]
 struct Shared {
     current: ArcSwap<Snapshot>,
+    schema: ArcSwap<Schema>,
+    changed: watch::Sender<()>,
     removed: Mutex<Removed>,
     bus: EventBus,
 }
@@ -48,6 +51,28 @@ impl Topology {
     /// The newest snapshot, for a short look: nothing is counted.
     pub(crate) fn load(&self) -> Guard<Arc<Snapshot>> {
         self.shared.current.load()
+    }
+
+    /// The newest schema; empty until one was read.
+    #[must_use]
+    pub fn schema(&self) -> Arc<Schema> {
+        self.shared.schema.load_full()
+    }
+
+    /// Puts a schema in place.
+    pub(crate) fn publish_schema(&self, schema: Arc<Schema>) {
+        self.shared.schema.store(schema);
+        self.touch();
+    }
+
+    /// Tells those who watch that nodes or schema may have changed.
+    pub(crate) fn touch(&self) {
+        self.shared.changed.send_replace(());
+    }
+
+    /// Changes with the nodes and the schema.
+    pub(crate) fn watch(&self) -> watch::Receiver<()> {
+        self.shared.changed.subscribe()
     }
 
     /// The bus of the session's events.

@@ -4,13 +4,16 @@ mod cql_type;
 mod describe;
 mod read;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{
+    collections::{BTreeMap, HashSet},
+    sync::Arc,
+};
 
 use scylla_cql_core::frame::response::result::{ColumnType, UserDefinedType};
 use uuid::Uuid;
 
 pub use self::{cql_type::TypeError, read::SchemaRows};
-use super::Skipped;
+use super::{Skipped, Strategy};
 
 /// The schema at one moment. It never changes.
 #[derive(Clone, Debug, Default)]
@@ -29,6 +32,11 @@ impl Schema {
     /// All keyspaces by name.
     pub fn keyspaces(&self) -> impl Iterator<Item = &Arc<Keyspace>> {
         self.keyspaces.values()
+    }
+
+    /// How many different ways of replication there are.
+    pub(crate) fn strategies(&self) -> usize {
+        self.keyspaces().map(|keyspace| keyspace.replication.strategy()).collect::<HashSet<_>>().len()
     }
 
     /// The table of this name.
@@ -99,6 +107,20 @@ pub enum Replication {
         /// The options.
         options: BTreeMap<String, String>,
     },
+}
+
+impl Replication {
+    /// By which rules the replicas of a token are found.
+    #[must_use]
+    pub fn strategy(&self) -> Strategy {
+        match self {
+            Self::Simple(replicas) => Strategy::Simple { replicas: *replicas },
+            Self::NetworkTopology(datacenters) => Strategy::NetworkTopology { datacenters: datacenters.clone() },
+            Self::Everywhere => Strategy::Everywhere,
+            Self::Local => Strategy::Local,
+            Self::Other { class, .. } => Strategy::Other { class: class.clone() },
+        }
+    }
 }
 
 /// A table.

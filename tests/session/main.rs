@@ -9,6 +9,7 @@ mod options;
 mod paging;
 mod policies;
 mod prepared;
+mod routing;
 mod rows;
 mod service;
 mod support;

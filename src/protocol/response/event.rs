@@ -146,6 +146,21 @@ pub enum SchemaTarget {
     },
 }
 
+impl SchemaTarget {
+    /// The keyspace that it is, or is in.
+    #[must_use]
+    pub fn keyspace(&self) -> &str {
+        match self {
+            Self::Keyspace { keyspace }
+            | Self::Table { keyspace, .. }
+            | Self::Type { keyspace, .. }
+            | Self::Function { keyspace, .. }
+            | Self::Aggregate { keyspace, .. }
+            | Self::Other { keyspace, .. } => keyspace,
+        }
+    }
+}
+
 impl Event {
     pub(super) fn read(reader: &mut Reader<'_>) -> Result<Self, ParseError> {
         Ok(match reader.string("the type of an event")? {

@@ -123,6 +123,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Whether the schema is read and followed, for [`Session::schema`](crate::Session::schema) and for sending requests to
+    /// the nodes that hold their data; true by default.
+    pub fn schema_metadata(mut self, enabled: bool) -> Self {
+        self.draft.schema = enabled;
+        self
+    }
+
     /// What to do when a server tells another host id than the expected one; reject by default.
     pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
         self.draft.host_id_check = check;
