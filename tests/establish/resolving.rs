@@ -109,3 +109,34 @@ async fn a_moved_name() {
     *record.lock().unwrap() = cluster.node(0).addr();
     builder.build().await.unwrap();
 }
+
+/// connect 1: only a connect asks the resolver, once: settings, endpoints, plans, states, refreshes and what is printed
+/// of them do not.
+#[tokio::test(start_paused = true)]
+async fn only_connects_look_up() {
+    use std::{collections::HashSet, sync::atomic::AtomicUsize, sync::atomic::Ordering};
+
+    let network = Network::new();
+    let cluster = Cluster::builder().network(&network).nodes(2).start().await.unwrap();
+    let (asked, node) = (Arc::new(AtomicUsize::new(0)), cluster.node(0).addr());
+    let count = Arc::clone(&asked);
+    let resolver = service_fn(move |address: Address| {
+        let name = address.ip().is_none();
+        count.fetch_add(usize::from(name), Ordering::Relaxed);
+        let answer = address.ip().map_or(node, |ip| (ip, address.port()).into());
+        async move { Ok::<_, BoxError>([answer]) }
+    });
+    let builder = named(&network, []).resolver(resolver);
+    let config = builder.check().unwrap();
+    let points: HashSet<_> = config.contact_points.iter().cloned().collect();
+    assert_eq!((points.len(), format!("{points:?}{config:?}").is_empty()), (1, false));
+    assert_eq!(asked.load(Ordering::Relaxed), 0, "before a connect");
+
+    let session = builder.build().await.unwrap();
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "one connect");
+    session.refresh_topology().await.unwrap();
+    let printed = format!("{}{}{:?}", session.state(), session.explain_plan(), session.topology());
+    assert!(printed.contains("db.test"), "{printed}");
+    tokio::time::sleep(Duration::from_secs(300)).await;
+    assert_eq!(asked.load(Ordering::Relaxed), 1, "a session at rest");
+}
