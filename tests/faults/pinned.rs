@@ -74,7 +74,7 @@ async fn the_address_dies() {
     assert_eq!(scene.session.topology().nodes().len(), 3, "it is still part of the cluster");
     scene.cluster.node(1).start();
     scene.cluster.push(&Push::status("UP", scene.cluster.node(1).addr()));
-    until(70 * SECOND, || scene.to(1) == 1).await.unwrap();
+    until(3 * SECOND / 2, || scene.to(1) == 1).await.unwrap();
     scene.end().await;
 }
 

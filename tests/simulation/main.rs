@@ -6,6 +6,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 mod chaos;
+mod idle;
 mod load;
 mod random;
 mod world;

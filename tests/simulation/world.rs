@@ -9,6 +9,7 @@ use std::{
 
 use messina::{
     Session,
+    session::SessionBuilder,
     testkit::{Cluster, ConnectionLog, Names, Network, Stage, rows},
 };
 use tokio::{
@@ -20,7 +21,7 @@ use crate::random::Random;
 
 pub(crate) const QUERY: &str = "SELECT id FROM ks.t";
 /// How soon after the last fault every node is connected.
-pub(crate) const WHOLE: Duration = Duration::from_millis(75_000);
+pub(crate) const WHOLE: Duration = Duration::from_millis(1500);
 /// How often it is looked.
 const LOOK: Duration = Duration::from_millis(50);
 
@@ -37,23 +38,30 @@ pub(crate) struct World {
 impl World {
     /// A cluster of so many nodes, and a session that knows a name of three of them.
     pub(crate) async fn start(nodes: usize, random: &mut Random) -> Self {
+        let heartbeat = |builder: SessionBuilder| builder.heartbeat(Duration::from_secs(5), Duration::from_secs(1));
+        Self::start_with(nodes, random, heartbeat).await
+    }
+
+    /// The same, with changes to the session.
+    pub(crate) async fn start_with(
+        nodes: usize,
+        random: &mut Random,
+        change: impl FnOnce(SessionBuilder) -> SessionBuilder,
+    ) -> Self {
         let network = Network::new();
         let cluster = Cluster::builder().network(&network).nodes(nodes).start().await.unwrap();
         cluster.prime(QUERY, rows!["id int"; (1,)]);
         let names = Names::new();
         names.set("db.test", (0..3).map(|_| cluster.node(random.below(nodes)).addr()));
         let tasks = alive();
-        let session = Session::builder()
+        let builder = Session::builder()
             .contact_point("db.test")
             .resolver(names.clone())
             .connector(network.connector())
             .candidate_seed(random.next())
             .connect_timeout(Duration::from_secs(2))
-            .init_timeout(Duration::from_secs(2))
-            .heartbeat(Duration::from_secs(5), Duration::from_secs(1))
-            .build()
-            .await
-            .unwrap();
+            .init_timeout(Duration::from_secs(2));
+        let session = change(builder).build().await.unwrap();
         let (started, story) = (Instant::now(), Mutex::default());
         Self { network, cluster, names, session, tasks, started, story }
     }
@@ -120,6 +128,18 @@ impl World {
                 return Ok(());
             }
             if since.elapsed() > limit {
+                for node in self.session.nodes() {
+                    let addr: SocketAddr = node.endpoint.to_string().parse().unwrap();
+                    if missing.contains(&addr) {
+                        let (error, next) = (node.last_error.map(|error| error.to_string()), node.next_attempt_in);
+                        self.note(format_args!(
+                            "{addr}: {:?}, {} opening, next in {next:?}, {error:?}",
+                            node.standing, node.opening
+                        ));
+                    }
+                }
+                let known = self.session.topology().nodes().len();
+                self.note(format_args!("{known} nodes are known"));
                 return Err(format!(
                     "not whole after {limit:?}: control {controls:?}, {} nodes without connection {:?}, {} strays {:?}",
                     missing.len(),
