@@ -64,6 +64,8 @@ struct Ticket {
     /// The shard that is wanted, where it can be chosen.
     shard: Option<u16>,
     epoch: u64,
+    /// The node is said to have come up since it began: if it fails, the next one need not wait.
+    outdated: bool,
 }
 
 /// What a task ended with.
@@ -155,7 +157,7 @@ impl Filling {
         if !any_good {
             // A node that may be gone is probed, not stormed.
             if under_way == 0 && room > 0 {
-                self.begin(Ticket { shard: None, epoch });
+                self.begin(Ticket { shard: None, epoch, outdated: false });
             }
             return;
         }
@@ -165,7 +167,7 @@ impl Filling {
                 return;
             }
             room -= 1;
-            self.begin(Ticket { shard: shard.filter(|_| port.is_some()), epoch });
+            self.begin(Ticket { shard: shard.filter(|_| port.is_some()), epoch, outdated: false });
         }
     }
 
@@ -273,6 +275,7 @@ impl Filling {
         if wish.now && (!forced || wish.even_forced) {
             self.backoff.reset();
             self.retry = None;
+            self.opening.iter_mut().for_each(|(_, ticket)| ticket.outdated = true);
         }
         if wish.check {
             let limit = self.opener.config().heartbeat_timeout;

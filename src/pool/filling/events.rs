@@ -37,7 +37,7 @@ impl Filling {
                 if ticket.epoch == self.node.facts().epoch {
                     match *result {
                         Ok(opened) => self.opened(ticket, opened),
-                        Err(error) => self.failed(error),
+                        Err(error) => self.failed(ticket, error),
                     }
                 }
                 self.nodes.tell();
@@ -158,7 +158,7 @@ impl Filling {
         }
     }
 
-    fn failed(&mut self, error: Arc<ConnectError>) {
+    fn failed(&mut self, ticket: Ticket, error: Arc<ConnectError>) {
         self.node.metrics().connect_failed(error.class() == Class::Auth);
         let connected = self.node.is_connected();
         let forced = tell(&self.node, &error, &self.opener.config()) && !connected;
@@ -173,6 +173,8 @@ impl Filling {
         }
         drop(facts);
         match self.node.via() {
+            // What was dialled before the node came up says nothing of it now.
+            _ if ticket.outdated && !forced => {}
             Some(_) => self.hold_off_briefly(),
             None => self.hold_off(),
         }
