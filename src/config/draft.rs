@@ -120,7 +120,7 @@ pub struct Draft {
     pub agreement_timeout: Duration,
     /// `advanced.control-connection.schema-agreement.warn-on-failure`: true.
     pub agreement_warning: bool,
-    /// `advanced.metadata.schema.enabled`: true.
+    /// `advanced.metadata.schema.enabled`: false.
     pub schema: bool,
     /// `advanced.metadata.topology-event-debouncer.window`: 1 s.
     pub debounce_window: Duration,
@@ -225,7 +225,7 @@ impl Default for Draft {
             agreement_interval: Duration::from_millis(200),
             agreement_timeout: Duration::from_secs(10),
             agreement_warning: true,
-            schema: true,
+            schema: false,
             debounce_window: Duration::from_secs(1),
             debounce_events: 20,
             reconnect_on_init: false,

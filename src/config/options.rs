@@ -78,8 +78,8 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     fixed(
         "advanced.metadata.schema.enabled",
-        "true",
-        "whether the schema is read, for routing by token and for applications",
+        "false",
+        "whether the schema is read, for requests to go to the nodes that hold their data",
     ),
     fixed(
         "advanced.metadata.topology-event-debouncer.window",

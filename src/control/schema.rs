@@ -12,6 +12,7 @@ use tokio::{
     task::JoinHandle,
     time::{sleep, timeout},
 };
+use tower_service::Service;
 
 use crate::{
     connection::Connection,
@@ -190,7 +191,10 @@ async fn page(connection: &Connection, text: &str, state: Option<&[u8]>) -> Resu
         paging_state: state,
         ..QueryParams::with_values(&values)
     };
-    let envelope = connection.try_send(&Query::new(text, params))?.await?;
+    // Waits for room: a connection may allow no more than one request at a time.
+    let mut handle = connection.clone();
+    std::future::poll_fn(|cx| handle.poll_room(cx)).await?;
+    let envelope = handle.call(Query::new(text, params)).await?;
     match response::parse(envelope, connection.dialect(), None)?.response {
         Response::Result(ResultResponse::Rows(rows)) => Ok(Some(rows)),
         Response::Error(error) if error.code == INVALID => Ok(None),

@@ -17,7 +17,7 @@ impl Session {
         self.inner.topology.snapshot()
     }
 
-    /// The schema as the session knows it now; empty until it was read, or where that is turned off.
+    /// The schema as the session knows it now; empty until it was read, and where the builder's `schema_metadata` is not set.
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {
         self.inner.topology.schema()

@@ -280,7 +280,6 @@ async fn options_of_other_drivers() {
         ("advanced.connection.warn-on-init-error", "log"),
         ("advanced.reconnection-policy.class", "base-delay"),
         ("advanced.socket.reuse-address", "outgoing"),
-        ("advanced.metadata.schema.enabled", "no schema"),
         ("advanced.metadata.token-map.enabled", "always"),
         ("advanced.prepared-statements.prepare-on-all-nodes", "first executed"),
         ("advanced.prepared-statements.reprepare-on-up.enabled", "first executed"),

@@ -78,9 +78,7 @@ async fn sent(
     let network = Network::new();
     let cluster = Cluster::builder().network(&network).user("ada", "pass");
     let cluster = server(cluster).start().await.unwrap();
-    let builder = named(&network, cluster.addrs()).credentials("ada", "pass").keyspace("Ks");
-    // What is read after the node list is no part of a connect.
-    let mut builder = builder.schema_metadata(false);
+    let mut builder = named(&network, cluster.addrs()).credentials("ada", "pass").keyspace("Ks");
     if let Some(version) = version {
         builder = builder.protocol_version(version);
     }

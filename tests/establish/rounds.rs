@@ -179,7 +179,7 @@ async fn odd_rows() {
     assert_eq!(told.len(), 3, "{told:?}");
     for (message, part) in told.iter().zip([
         "host_id",
-        "listed twice",
+        "it is the control node itself",
         "native_port of 00000000-0000-0000-0000-000000000001 is 70000: 70000 is not a port",
     ]) {
         assert!(message.contains(part), "{part} is not in {message}");

@@ -40,6 +40,7 @@ async fn start(
     cluster.prime("SELECT * FROM system_schema.keyspaces WHERE keyspace_name = 'ks'", keyspaces(replication));
     cluster.prime(Prime::new(READ).of("ks", "t").params("id int").partition_key([0]), rows!["v text"; ("x",)]);
     let builder = Session::builder().connector(network.connector()).contact_addr(cluster.node(0).addr()).sequential();
+    let builder = builder.schema_metadata(true);
     let session = builder.build().await.unwrap();
     cluster.wait_for(Duration::from_secs(1), |log| log.logins() > nodes).await.unwrap();
     settle().await;

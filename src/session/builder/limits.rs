@@ -124,7 +124,7 @@ impl SessionBuilder {
     }
 
     /// Whether the schema is read and followed, for [`Session::schema`](crate::Session::schema) and for sending requests to
-    /// the nodes that hold their data; true by default.
+    /// the nodes that hold their data; false by default.
     pub fn schema_metadata(mut self, enabled: bool) -> Self {
         self.draft.schema = enabled;
         self
