@@ -37,7 +37,7 @@ fn do_not_add_up() {
     let config = Arc::new(Session::builder().contact_point("db.test").check().unwrap());
     let stack = establish::connect(&config, seams);
     let connect = |n: usize| {
-        let name = if n % 2 == 0 { format!("route-{n}.test") } else { format!("ROUTE-{}.Test", n - 1) };
+        let name = if n.is_multiple_of(2) { format!("route-{n}.test") } else { format!("ROUTE-{}.Test", n - 1) };
         let endpoint = ContactPoint::parse(&name).unwrap().endpoint().clone();
         let target = Open::new(endpoint, Arc::clone(&config));
         let stack = stack.clone();
