@@ -35,7 +35,6 @@ pub(crate) struct Shared {
 
 /// The control connection of this moment.
 #[derive(Clone, Debug)]
-#[allow(dead_code, reason = "for the state that people look at")]
 pub(crate) struct Current {
     pub(crate) connection: Connection,
     /// The node at its other end.

@@ -26,6 +26,8 @@ pub(super) enum Meaning {
     Removed(std::net::SocketAddr),
     /// Something in this keyspace changed.
     Schema(String),
+    /// Nobody knows what changed: everything is to be read again.
+    Everything,
     /// The topology monitor wants to read at once what this event concerns.
     Read(Event),
 }
@@ -42,7 +44,7 @@ pub(super) fn meaning(
         // Nobody knows what they told.
         Arrived::Missed(events) => {
             tracing::debug!(events, "events were missed");
-            return Meaning::Refresh;
+            return Meaning::Everything;
         }
     };
     let event = match response::parse(envelope, connection.dialect(), None) {
@@ -52,7 +54,7 @@ pub(super) fn meaning(
         },
         Err(error) => {
             tracing::debug!(%error, "an event that cannot be read");
-            return Meaning::Refresh;
+            return Meaning::Everything;
         }
     };
     match event {

@@ -1,6 +1,10 @@
 //! The schema: read on a control connection, and again where it changes.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use messina_layers::{
     TimedOut,
@@ -8,7 +12,7 @@ use messina_layers::{
 };
 use scylla_cql_core::frame::types::Consistency;
 use tokio::{
-    sync::mpsc,
+    sync::Notify,
     task::JoinHandle,
     time::{sleep, timeout},
 };
@@ -36,8 +40,22 @@ const FEW: usize = 16;
 /// Follows the schema on one control connection; dropping it ends that.
 #[derive(Debug)]
 pub(super) struct SchemaFollower {
-    changed: mpsc::UnboundedSender<String>,
+    changed: Arc<Changed>,
     task: JoinHandle<()>,
+}
+
+/// What changed since the last read. It grows no further than to everything.
+#[derive(Debug, Default)]
+struct Changed {
+    what: Mutex<What>,
+    told: Notify,
+}
+
+#[derive(Debug, Default)]
+struct What {
+    everything: bool,
+    keyspaces: BTreeSet<String>,
+    events: usize,
 }
 
 impl Drop for SchemaFollower {
@@ -49,27 +67,57 @@ impl Drop for SchemaFollower {
 impl SchemaFollower {
     /// Reads everything, then what changes.
     pub(super) fn start(connection: Connection, topology: Topology, opener: Opener) -> Self {
-        let (changed, changes) = mpsc::unbounded_channel();
-        Self { changed, task: tokio::spawn(follow(connection, topology, opener, changes)) }
+        let changed = Arc::new(Changed::default());
+        changed.note(None);
+        let task = tokio::spawn(follow(connection, topology, opener, Arc::clone(&changed)));
+        Self { changed, task }
     }
 
-    /// Something in this keyspace changed.
-    pub(super) fn note(&self, keyspace: String) {
-        let _ = self.changed.send(keyspace);
+    /// Something in this keyspace changed; without one, nobody knows where.
+    pub(super) fn note(&self, keyspace: Option<String>) {
+        self.changed.note(keyspace);
     }
 }
 
-async fn follow(
-    connection: Connection,
-    topology: Topology,
-    opener: Opener,
-    mut changes: mpsc::UnboundedReceiver<String>,
-) {
-    // What changed; nothing stands for everything.
-    let mut changed = BTreeSet::new();
+impl Changed {
+    fn note(&self, keyspace: Option<String>) {
+        let mut what = self.lock();
+        what.events += 1;
+        match keyspace {
+            Some(keyspace) if !what.everything => {
+                what.keyspaces.insert(keyspace);
+                what.everything = what.keyspaces.len() > FEW;
+            }
+            Some(_) => {}
+            None => what.everything = true,
+        }
+        if what.everything {
+            what.keyspaces.clear();
+        }
+        drop(what);
+        self.told.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, What> {
+        self.what.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until so many events have come.
+    async fn events(&self, most: usize) {
+        while self.lock().events < most {
+            self.told.notified().await;
+        }
+    }
+
+    fn take(&self) -> What {
+        std::mem::take(&mut *self.lock())
+    }
+}
+
+async fn follow(connection: Connection, topology: Topology, opener: Opener, changed: Arc<Changed>) {
     loop {
-        let limit = opener.config().control_timeout;
-        match read(&connection, &topology.schema(), &changed, limit).await {
+        let what = changed.take();
+        match read(&connection, &topology.schema(), &what, opener.config().control_timeout).await {
             Ok(schema) => {
                 for skipped in schema.skipped().iter().filter(|one| !topology.schema().skipped().contains(one)) {
                     tracing::warn!("a row of the schema is skipped: {skipped}");
@@ -78,48 +126,25 @@ async fn follow(
             }
             Err(error) => {
                 tracing::warn!(error = %chain(&*error), "the schema could not be read");
+                changed.note(None);
                 sleep(AGAIN).await;
-                changed.clear();
                 continue;
             }
         }
-        changed.clear();
-        let Some(keyspace) = changes.recv().await else { return };
-        changed.insert(keyspace);
+        changed.events(1).await;
         // Changes come in swarms: what comes shortly after one another is answered by one look.
         let debounce = opener.config().debounce;
-        let mut due = std::pin::pin!(sleep(debounce.window));
-        let mut events = 1;
-        while events < debounce.max_events {
-            tokio::select! {
-                () = &mut due => break,
-                next = changes.recv() => match next {
-                    Some(keyspace) => {
-                        changed.insert(keyspace);
-                        events += 1;
-                    }
-                    None => return,
-                },
-            }
-        }
-        while let Ok(keyspace) = changes.try_recv() {
-            changed.insert(keyspace);
-        }
+        let _ = timeout(debounce.window, changed.events(debounce.max_events)).await;
     }
 }
 
-/// The schema as it is now, of which only these keyspaces changed if any are named.
-async fn read(
-    connection: &Connection,
-    known: &Schema,
-    changed: &BTreeSet<String>,
-    limit: Duration,
-) -> Result<Schema, BoxError> {
-    if changed.is_empty() || changed.len() > FEW {
+/// The schema as it is now, of which this changed.
+async fn read(connection: &Connection, known: &Schema, what: &What, limit: Duration) -> Result<Schema, BoxError> {
+    if what.everything {
         return read_schema(connection, None, limit).await;
     }
     let mut schema = known.clone();
-    for keyspace in changed {
+    for keyspace in &what.keyspaces {
         schema = schema.with_keyspace_of(keyspace, &read_schema(connection, Some(keyspace), limit).await?);
     }
     Ok(schema)

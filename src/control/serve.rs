@@ -122,11 +122,17 @@ impl<F: Follower> Task<F> {
                 work.debouncer.note(debounce);
             }
             Meaning::Read(event) => work.reads.push(event),
-            Meaning::Schema(keyspace) => {
-                if let Some(schema) = &self.schema {
-                    schema.note(keyspace);
-                }
+            Meaning::Schema(keyspace) => self.note_schema(Some(keyspace)),
+            Meaning::Everything => {
+                self.note_schema(None);
+                work.debouncer.note(debounce);
             }
+        }
+    }
+
+    fn note_schema(&self, keyspace: Option<String>) {
+        if let Some(schema) = &self.schema {
+            schema.note(keyspace);
         }
     }
 

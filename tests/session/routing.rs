@@ -186,3 +186,37 @@ async fn routing_follows_the_schema() {
     let asked = asked(&session, &prepared, &strategy, 60).await;
     assert!(asked.iter().any(|(served_by, replicas)| *served_by != replicas[0]), "all replicas take part");
 }
+
+/// driver 2.1: after an event that cannot be read the whole schema is read again.
+#[tokio::test(start_paused = true)]
+async fn an_unreadable_event_reads_everything() {
+    let (nodes, session, _) = start(1, "class=SimpleStrategy replication_factor=1", |_, _| {}).await;
+    nodes
+        .cluster
+        .prime("SELECT * FROM system_schema.keyspaces", keyspaces("class=SimpleStrategy replication_factor=3"));
+    nodes.cluster.push(&Push::raw("SCHEMA_CHANGE", [0xff]));
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let replication = session.schema().keyspace("ks").unwrap().replication.clone();
+    assert_eq!(replication.strategy(), Strategy::Simple { replicas: 3 });
+}
+
+/// driver 2.1: many events within the window are one look at each keyspace that they name; many keyspaces, one at
+/// everything.
+#[tokio::test(start_paused = true)]
+async fn swarms_of_schema_events() {
+    let (nodes, session, _) = start(1, "class=SimpleStrategy replication_factor=1", |_, _| {}).await;
+    let looks = || nodes.cluster.node(0).count(Stage::Schema);
+    let before = looks();
+    for _ in 0..10 {
+        nodes.cluster.push(&Push::schema(["UPDATED", "KEYSPACE", "ks"]));
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let one = looks() - before;
+    assert!(one > 0 && one <= 10, "one look at ten tables, not {one}");
+    for n in 0..19 {
+        nodes.cluster.push(&Push::schema(["UPDATED", "KEYSPACE", &format!("ks{n}")]));
+    }
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    assert_eq!(looks() - before, 2 * one);
+    drop(session);
+}
