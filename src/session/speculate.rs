@@ -34,9 +34,7 @@ impl Hedge {
         used.push(Arc::clone(&picked.0));
         Some(picked)
     }
-}
 
-impl Hedge {
     /// The node that was asked last did not answer in time.
     fn was_slow(&self) {
         if let Some(node) = self.used.lock().unwrap_or_else(PoisonError::into_inner).last() {
@@ -59,8 +57,8 @@ pub(super) async fn speculate(
     let mut runs = vec![run()];
     let mut started = 1;
     let mut failed: Option<Error> = None;
-    // No more runs are started once the nodes are used up.
-    let mut next = policy.delay(started).map(|delay| begun + delay);
+    // No more runs are started once the nodes are used up; a delay beyond every clock starts none either.
+    let mut next = policy.delay(started).and_then(|delay| begun.checked_add(delay));
     loop {
         let event = {
             let mut timer = std::pin::pin!(async {
@@ -105,7 +103,7 @@ pub(super) async fn speculate(
                 hedge.was_slow();
                 runs.push(run());
                 started += 1;
-                next = policy.delay(started).map(|delay| Instant::now() + delay);
+                next = policy.delay(started).and_then(|delay| Instant::now().checked_add(delay));
             }
         }
     }

@@ -168,6 +168,15 @@ async fn speculation_goes_around_a_silent_node() {
     assert_eq!(after, before + 1);
 }
 
+/// driver 2.1: a delay that no clock can count to starts no further try.
+#[tokio::test(start_paused = true)]
+async fn speculation_may_be_endlessly_patient() {
+    let policy = ConstantSpeculation::new(1, Duration::MAX);
+    let (cluster, session) = start_with(|cluster| cluster.nodes(2), |session| session.speculation(policy)).await;
+    script(&cluster, []);
+    session.execute(read(), ()).await.unwrap();
+}
+
 /// driver 2.1: tries at the same time never share a node, and the error has all of them.
 #[tokio::test(start_paused = true)]
 async fn speculation_never_asks_a_node_twice() {
