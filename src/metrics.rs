@@ -10,7 +10,6 @@
 //! are sums: two sessions of one process add up, and what a session added goes when it ends.
 
 mod connection;
-#[allow(dead_code, reason = "no caller yet")]
 mod control;
 mod names;
 mod naming;

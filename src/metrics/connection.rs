@@ -39,7 +39,6 @@ impl ConnectionMetrics {
         Self { session: Arc::clone(&node.session), node: Some(node), open: AtomicBool::new(true) }
     }
 
-    #[allow(dead_code, reason = "no caller yet")]
     pub(super) fn of_control(session: Arc<session::Handles>) -> Self {
         Self { session, node: None, open: AtomicBool::new(true) }
     }

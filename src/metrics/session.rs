@@ -61,13 +61,11 @@ impl SessionMetrics {
     }
 
     /// The part of one control connection.
-    #[allow(dead_code, reason = "no caller yet")]
     pub(crate) fn control_connection(&self) -> ConnectionMetrics {
         ConnectionMetrics::of_control(Arc::clone(&self.handles))
     }
 
     /// The counters of the control connection.
-    #[allow(dead_code, reason = "no caller yet")]
     pub(crate) fn control(&self) -> ControlMetrics {
         ControlMetrics::new(&self.handles.naming)
     }
