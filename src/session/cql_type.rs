@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use scylla_cql_core::frame::response::result::{CollectionType, ColumnType, NativeType};
+use scylla_cql_core::frame::response::result::{CollectionType, ColumnType};
+
+use crate::topology::schema::native_name;
 
 /// Shows a type as CQL writes it.
 pub(super) struct CqlType<'a>(pub(super) &'a ColumnType<'a>);
@@ -28,31 +30,5 @@ impl fmt::Display for CqlType<'_> {
             }
             other => write!(f, "{other:?}"),
         }
-    }
-}
-
-fn native_name(native: &NativeType) -> &'static str {
-    match native {
-        NativeType::Ascii => "ascii",
-        NativeType::Boolean => "boolean",
-        NativeType::Blob => "blob",
-        NativeType::Counter => "counter",
-        NativeType::Date => "date",
-        NativeType::Decimal => "decimal",
-        NativeType::Double => "double",
-        NativeType::Duration => "duration",
-        NativeType::Float => "float",
-        NativeType::Int => "int",
-        NativeType::BigInt => "bigint",
-        NativeType::Text => "text",
-        NativeType::Timestamp => "timestamp",
-        NativeType::Inet => "inet",
-        NativeType::SmallInt => "smallint",
-        NativeType::TinyInt => "tinyint",
-        NativeType::Time => "time",
-        NativeType::Timeuuid => "timeuuid",
-        NativeType::Uuid => "uuid",
-        NativeType::Varint => "varint",
-        _ => "an unknown type",
     }
 }

@@ -3,6 +3,7 @@
 mod cql_type;
 mod describe;
 mod read;
+mod words;
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -12,6 +13,7 @@ use std::{
 use scylla_cql_core::frame::response::result::{ColumnType, UserDefinedType};
 use uuid::Uuid;
 
+pub(crate) use self::cql_type::native_name;
 pub use self::{cql_type::TypeError, read::SchemaRows};
 use super::{Skipped, Strategy};
 

@@ -84,28 +84,36 @@ fn unquoted(name: &str) -> &str {
     name.strip_prefix('"').and_then(|name| name.strip_suffix('"')).unwrap_or(name)
 }
 
+/// Every type without parameters, by the name that CQL writes; `varchar` is another name of `text`.
+const NATIVES: [(&str, NativeType); 20] = [
+    ("ascii", NativeType::Ascii),
+    ("bigint", NativeType::BigInt),
+    ("blob", NativeType::Blob),
+    ("boolean", NativeType::Boolean),
+    ("counter", NativeType::Counter),
+    ("date", NativeType::Date),
+    ("decimal", NativeType::Decimal),
+    ("double", NativeType::Double),
+    ("duration", NativeType::Duration),
+    ("float", NativeType::Float),
+    ("inet", NativeType::Inet),
+    ("int", NativeType::Int),
+    ("smallint", NativeType::SmallInt),
+    ("text", NativeType::Text),
+    ("time", NativeType::Time),
+    ("timestamp", NativeType::Timestamp),
+    ("timeuuid", NativeType::Timeuuid),
+    ("tinyint", NativeType::TinyInt),
+    ("uuid", NativeType::Uuid),
+    ("varint", NativeType::Varint),
+];
+
 fn native(name: &str) -> Option<NativeType> {
-    Some(match name.to_ascii_lowercase().as_str() {
-        "ascii" => NativeType::Ascii,
-        "bigint" => NativeType::BigInt,
-        "blob" => NativeType::Blob,
-        "boolean" => NativeType::Boolean,
-        "counter" => NativeType::Counter,
-        "date" => NativeType::Date,
-        "decimal" => NativeType::Decimal,
-        "double" => NativeType::Double,
-        "duration" => NativeType::Duration,
-        "float" => NativeType::Float,
-        "inet" => NativeType::Inet,
-        "int" => NativeType::Int,
-        "smallint" => NativeType::SmallInt,
-        "text" | "varchar" => NativeType::Text,
-        "time" => NativeType::Time,
-        "timestamp" => NativeType::Timestamp,
-        "timeuuid" => NativeType::Timeuuid,
-        "tinyint" => NativeType::TinyInt,
-        "uuid" => NativeType::Uuid,
-        "varint" => NativeType::Varint,
-        _ => return None,
-    })
+    let name = if name.eq_ignore_ascii_case("varchar") { "text" } else { name };
+    NATIVES.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).map(|(_, native)| native.clone())
+}
+
+/// The name of a type without parameters, as CQL writes it.
+pub(crate) fn native_name(native: &NativeType) -> &'static str {
+    NATIVES.iter().find(|(_, known)| known == native).map_or("an unknown type", |(name, _)| name)
 }

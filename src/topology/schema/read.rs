@@ -2,15 +2,17 @@
 //!
 //! Tables and columns: Apache Cassandra's `system_schema` keyspace since 3.0, and what ScyllaDB adds to it.
 
-use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
+mod types;
 
-use scylla_cql_core::frame::response::result::{ColumnType, UserDefinedType};
+use std::{collections::BTreeMap, sync::Arc};
+
+use scylla_cql_core::frame::response::result::ColumnType;
 use uuid::Uuid;
 
 use super::{
     Aggregate, Column, ColumnKind, Function, Index, Keyspace, Replication, Schema, Table, View,
-    cql_type::{Types, names, parse},
-    describe::option_text,
+    cql_type::{Types, parse},
+    words::option_text,
 };
 use crate::{
     protocol::response::Rows,
@@ -59,9 +61,6 @@ impl Schema {
         Self { keyspaces, skipped: reader.skipped }
     }
 }
-
-/// Names and types as they are written.
-type Fields = Vec<(String, String)>;
 
 #[derive(Default)]
 struct Reader {
@@ -119,61 +118,6 @@ impl Reader {
             }
             Ok(())
         });
-    }
-
-    /// A type may hold others, so each waits for those that it names.
-    fn types(&mut self, rows: &SchemaRows) {
-        let mut waiting: Vec<(String, String, Fields)> = Vec::new();
-        self.each("types", &rows.types, |_, row| {
-            let (names, types) = (list(row, "field_names")?, list(row, "field_types")?);
-            if names.len() != types.len() {
-                return Err(row.error("field_types", "not as many as names"));
-            }
-            let fields = names.into_iter().zip(types).collect();
-            waiting.push((text(row, "keyspace_name")?, text(row, "type_name")?, fields));
-            Ok(())
-        });
-        while !waiting.is_empty() {
-            let before = waiting.len();
-            let mut still = Vec::new();
-            for (keyspace, name, fields) in std::mem::take(&mut waiting) {
-                let Some(known) = self.keyspaces.get_mut(&keyspace).map(|keyspace| &mut keyspace.types) else {
-                    let why = "no such keyspace";
-                    self.skipped.push(Skipped::new("types", &keyspace, "keyspace_name", &keyspace, why));
-                    continue;
-                };
-                if !fields.iter().flat_map(|(_, typ)| names(typ)).all(|name| known.contains_key(name) || is_type(name))
-                {
-                    still.push((keyspace, name, fields));
-                    continue;
-                }
-                let parsed = fields.iter().map(|(field, typ)| Ok((Cow::Owned(field.clone()), parse(typ, known)?)));
-                match parsed.collect::<Result<Vec<_>, super::TypeError>>() {
-                    Ok(field_types) => {
-                        let (short, keyspace) = (Cow::Owned(name.clone()), Cow::Owned(keyspace));
-                        known.insert(name, Arc::new(UserDefinedType { name: short, keyspace, field_types }));
-                    }
-                    Err(error) => {
-                        let whose = format!("{keyspace}.{name}");
-                        self.skipped.push(Skipped::new("types", whose, "field_types", "?", error));
-                    }
-                }
-            }
-            if still.len() == before {
-                for (keyspace, name, _) in still {
-                    let whose = format!("{keyspace}.{name}");
-                    self.skipped.push(Skipped::new(
-                        "types",
-                        whose,
-                        "field_types",
-                        "?",
-                        "it names a type that is not known",
-                    ));
-                }
-                return;
-            }
-            waiting = still;
-        }
     }
 
     fn typ(&self, keyspace: &str, row: &Row<'_>, column: &str, text: &str) -> Result<ColumnType<'static>, RowError> {
@@ -279,12 +223,6 @@ impl Reader {
     fn typs(&self, keyspace: &str, row: &Row<'_>, column: &str) -> Result<Vec<ColumnType<'static>>, RowError> {
         list(row, column)?.iter().map(|typ| self.typ(keyspace, row, column, typ)).collect()
     }
-}
-
-/// Words that stand for a type with parameters.
-fn is_type(name: &str) -> bool {
-    let known = ["frozen", "list", "set", "map", "tuple", "vector"];
-    known.iter().any(|known| name.eq_ignore_ascii_case(known)) || name.bytes().all(|b| b.is_ascii_digit())
 }
 
 fn text(row: &Row<'_>, column: &str) -> Result<String, RowError> {
