@@ -14,6 +14,7 @@
 
 mod any_statement;
 mod batch;
+mod bound_batch;
 mod builder;
 mod cache;
 mod close;

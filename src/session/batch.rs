@@ -8,8 +8,9 @@ use scylla_cql_core::frame::request::batch::BatchType;
 use scylla_cql_core::serialize::row::SerializeRow;
 
 use super::any_statement::Repr;
+use super::bound_batch::{BoundBatch, Entry};
 use super::options::{Options, option_setters};
-use super::request::{Bound, BoundBatch, Entry};
+use super::request::Bound;
 use super::run::{Boxed, Deadline, Owned, Running};
 use super::statement::is_use;
 use super::{AnyStatement, Inner, Prepared, Request, Session, Statement};

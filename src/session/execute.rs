@@ -111,6 +111,10 @@ impl Inner {
         statement: &Statement,
         deadline: Deadline,
     ) -> Result<Prepared, Error> {
+        // The common case takes no write lock and counts nothing.
+        if let Some(prepared) = self.cache.get(&statement.text, statement.keyspace.as_deref()) {
+            return Ok(prepared);
+        }
         let slot = self.cache.slot(&statement.text, statement.keyspace.as_ref());
         let prepared = slot.prepared.get_or_try_init(|| self.prepare(statement, deadline));
         let result = match timeout_at(deadline.at(), prepared).await {

@@ -2,9 +2,9 @@
 
 use std::sync::Arc;
 
-use scylla_cql_core::frame::request::batch::BatchType;
 use scylla_cql_core::frame::types::Consistency;
 
+use super::bound_batch::{BatchMessage, BoundBatch};
 use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
@@ -12,10 +12,7 @@ use super::routing::token;
 use super::run::Deadline;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
-use crate::protocol::request::{
-    Batch, BatchEntry, BatchStatement, Execute, Prepare, Query, QueryParams, Request as Message, RequestError,
-    WithExtras,
-};
+use crate::protocol::request::{Execute, Prepare, Query, QueryParams, Request as Message, RequestError, WithExtras};
 use crate::protocol::{Dialect, Opcode, Values};
 use crate::topology::Token;
 
@@ -43,46 +40,6 @@ enum What {
     Prepared(Prepared),
     Prepare(Arc<Statement>),
     Batch(Arc<BoundBatch>),
-}
-
-/// A batch whose statements are prepared and whose values are serialized.
-#[derive(Clone, Debug)]
-pub(super) struct BoundBatch {
-    pub(super) kind: BatchType,
-    pub(super) keyspace: Option<Arc<str>>,
-    pub(super) entries: Vec<Entry>,
-    pub(super) options: Options,
-}
-
-/// One statement of a batch.
-#[derive(Clone, Debug)]
-pub(super) struct Entry {
-    what: EntryKind,
-    values: Values,
-}
-
-#[derive(Clone, Debug)]
-enum EntryKind {
-    Text(Arc<str>),
-    Prepared(Prepared),
-}
-
-impl Entry {
-    pub(super) fn text(text: Arc<str>) -> Self {
-        Self { what: EntryKind::Text(text), values: Values::default() }
-    }
-
-    pub(super) fn prepared(prepared: Prepared, values: Values) -> Self {
-        Self { what: EntryKind::Prepared(prepared), values }
-    }
-
-    fn as_message(&self) -> BatchEntry<'_> {
-        let statement = match &self.what {
-            EntryKind::Text(text) => BatchStatement::Text(text),
-            EntryKind::Prepared(prepared) => BatchStatement::Prepared(prepared.id()),
-        };
-        BatchEntry { statement, values: &self.values }
-    }
 }
 
 impl Request {
@@ -191,10 +148,9 @@ impl Bound {
     pub(super) fn target(&self) -> Option<(&Prepared, Token)> {
         match &self.what {
             What::Prepared(prepared) => Some((prepared, token(prepared, &self.values)?)),
-            What::Batch(batch) => batch.entries.iter().find_map(|entry| match &entry.what {
-                EntryKind::Prepared(prepared) => Some((prepared, token(prepared, &entry.values)?)),
-                EntryKind::Text(_) => None,
-            }),
+            What::Batch(batch) => {
+                batch.prepared().find_map(|(prepared, values)| Some((prepared, token(prepared, values)?)))
+            }
             What::Text(_) | What::Prepare(_) => None,
         }
     }
@@ -206,16 +162,10 @@ impl Bound {
 
     /// Every prepared statement that a node must know to execute this.
     pub(super) fn all_prepared(&self) -> Vec<&Prepared> {
-        let What::Batch(batch) = &self.what else { return self.as_prepared().into_iter().collect() };
-        let mut all: Vec<&Prepared> = Vec::new();
-        for entry in &batch.entries {
-            if let EntryKind::Prepared(prepared) = &entry.what
-                && !all.iter().any(|known| known.id() == prepared.id())
-            {
-                all.push(prepared);
-            }
+        match &self.what {
+            What::Batch(batch) => batch.distinct(),
+            _ => self.as_prepared().into_iter().collect(),
         }
-        all
     }
 
     /// The page to begin at: after a page that came, or where the user said.
@@ -279,32 +229,6 @@ enum Kind<'a> {
     Batch(Box<BatchMessage<'a>>),
 }
 
-/// A batch with room for the list that it borrows.
-struct BatchMessage<'a> {
-    entries: Vec<BatchEntry<'a>>,
-    rest: Batch<'a>,
-}
-
-impl BoundBatch {
-    fn message<'a>(&'a self, params: QueryParams<'a>) -> BatchMessage<'a> {
-        let rest = Batch {
-            kind: self.kind,
-            consistency: params.consistency,
-            serial_consistency: params.serial_consistency,
-            timestamp: params.timestamp,
-            keyspace: self.keyspace.as_deref(),
-            ..Batch::new(&[])
-        };
-        BatchMessage { entries: self.entries.iter().map(Entry::as_message).collect(), rest }
-    }
-}
-
-impl BatchMessage<'_> {
-    fn whole(&self) -> Batch<'_> {
-        Batch { entries: &self.entries, ..self.rest }
-    }
-}
-
 impl Message for Kind<'_> {
     #[inline]
     fn opcode(&self) -> Opcode {
@@ -312,7 +236,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.opcode(),
             Self::Execute(execute) => execute.opcode(),
             Self::Prepare(prepare) => prepare.opcode(),
-            Self::Batch(batch) => batch.whole().opcode(),
+            Self::Batch(batch) => batch.opcode(),
         }
     }
 
@@ -322,7 +246,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.body_len(dialect),
             Self::Execute(execute) => execute.body_len(dialect),
             Self::Prepare(prepare) => prepare.body_len(dialect),
-            Self::Batch(batch) => batch.whole().body_len(dialect),
+            Self::Batch(batch) => batch.body_len(dialect),
         }
     }
 
@@ -332,7 +256,7 @@ impl Message for Kind<'_> {
             Self::Query(query) => query.write_body(dialect, out),
             Self::Execute(execute) => execute.write_body(dialect, out),
             Self::Prepare(prepare) => prepare.write_body(dialect, out),
-            Self::Batch(batch) => batch.whole().write_body(dialect, out),
+            Self::Batch(batch) => batch.write_body(dialect, out),
         }
     }
 }

@@ -76,22 +76,14 @@ enum State<'a> {
 impl<'a> Running<'a> {
     /// A request whose time begins when it is first polled, or has begun already.
     pub(super) fn new(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self {
-            session,
-            bound: Some(bound),
-            after: None,
-            deadline,
-            bare: false,
-            counted: true,
-            span: tracing::debug_span!("request", node = Empty, shard = Empty),
-            state: State::Start,
-            sleep: None,
-        }
+        let span = tracing::debug_span!("request", node = Empty, shard = Empty);
+        let begins = Self::at(session, State::Start);
+        Self { bound: Some(bound), deadline, counted: true, span, ..begins }
     }
 
     /// The same within the layers that the application put around requests.
     pub(super) fn bare(session: &'a Arc<Inner>, bound: Owned, deadline: Option<Deadline>) -> Self {
-        Self { bare: true, counted: false, span: Span::none(), ..Self::new(session, bound, deadline) }
+        Self { bound: Some(bound), deadline, bare: true, ..Self::at(session, State::Start) }
     }
 
     /// A page that comes after another, from the same node if it is still there.
@@ -101,20 +93,15 @@ impl<'a> Running<'a> {
     }
 
     pub(super) fn failed(session: &'a Arc<Inner>, error: Error) -> Self {
-        Self {
-            session,
-            bound: None,
-            after: None,
-            deadline: None,
-            bare: false,
-            counted: true,
-            span: Span::none(),
-            state: State::Failed(error),
-            sleep: None,
-        }
+        Self { counted: true, ..Self::at(session, State::Failed(error)) }
     }
 
+    /// A request that goes on in a box, where it counts itself.
     pub(super) fn boxed(session: &'a Arc<Inner>, future: Boxed<'a>) -> Self {
+        Self::at(session, State::Boxed(future))
+    }
+
+    fn at(session: &'a Arc<Inner>, state: State<'a>) -> Self {
         Self {
             session,
             bound: None,
@@ -123,7 +110,7 @@ impl<'a> Running<'a> {
             bare: false,
             counted: false,
             span: Span::none(),
-            state: State::Boxed(future),
+            state,
             sleep: None,
         }
     }

@@ -31,7 +31,9 @@ const METADATA: &str = "metadata";
 /// use messina::{Session, config::cloud::{MetadataRequest, SecureConnectBundle}};
 /// use tower::service_fn;
 ///
-/// # async fn get(url: &str, tls: messina::layers::TlsConfig) -> Result<Vec<u8>, std::io::Error> { unimplemented!() }
+/// # async fn get(url: &str, tls: messina::layers::TlsConfig) -> Result<Vec<u8>, std::io::Error> {
+/// #     Err(std::io::Error::other(format!("no HTTP client here for {url} with {tls:?}")))
+/// # }
 /// let bundle = SecureConnectBundle::open("secure-connect-shop.zip")?;
 /// let https = service_fn(|request: MetadataRequest| async move { get(&request.url, request.tls).await });
 /// let session = Session::builder().cloud(bundle.fetch(https).await?).build().await?;
