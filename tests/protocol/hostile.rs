@@ -36,7 +36,7 @@ fn dialects() -> [Dialect; 4] {
 }
 
 /// One whole answer of each kind, as v4 sends it.
-fn answers() -> Vec<(Opcode, u8, &'static str)> {
+pub(crate) fn answers() -> Vec<(Opcode, u8, &'static str)> {
     vec![
         (Opcode::Error, 0, "00001000 0003 'why' 0004 00000002 00000001"),
         (Opcode::Error, 0, "00001500 0000 0004 00000001 00000002 00000001 0006 'SIMPLE'"),

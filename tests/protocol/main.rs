@@ -13,6 +13,7 @@ mod types;
 mod errors;
 mod cassandra;
 mod cassandra_types;
+mod fuzzed;
 mod hostile;
 mod golden;
 mod support;
