@@ -32,7 +32,7 @@ pub use self::{
     reach::{CLIENT_ROUTES_TABLE, ClientRoutes, Reach},
     tls::TlsSettings,
 };
-pub(crate) use self::{live::LiveConfig, said::Said};
+pub(crate) use self::{check::checked_keyspace, live::LiveConfig, said::Said};
 use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
@@ -92,6 +92,8 @@ pub struct Config {
     pub tls_timeout: Duration,
     /// Limits each step of a connect after TLS.
     pub init_timeout: Duration,
+    /// Limits each `USE`.
+    pub keyspace_timeout: Duration,
     /// How long nothing may be answered on a connection before a heartbeat is sent.
     pub heartbeat_interval: Duration,
     /// Limits the answer to a heartbeat.

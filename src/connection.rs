@@ -9,6 +9,7 @@
 //!   try_send / call ─▶ queue ─▶ Driver ─▶ stream          Reply ◀─ slot ◀─ Driver ◀─ stream
 //! ```
 
+mod ask;
 mod driver;
 mod error;
 mod events;
@@ -25,6 +26,8 @@ mod shared;
 mod slots;
 mod state;
 mod writer;
+
+pub(crate) use ask::Paging;
 
 pub use crate::protocol::Compression;
 pub use driver::Driver;

@@ -37,6 +37,7 @@ pub use self::{
     seams::{BoxAttempt, BoxConnector, BoxIo, BoxResolver, Io, Leaf, Seams},
 };
 pub(crate) use self::{
+    handshake::use_keyspace,
     notes::Notes,
     opener::Opener,
     round::{FailedBefore, Round},

@@ -23,6 +23,7 @@ mod cql_type;
 mod execute;
 mod failed;
 mod failure;
+mod keyspace;
 mod layered;
 mod options;
 mod page;
@@ -92,8 +93,8 @@ use crate::{
     control::Control,
     establish::Opener,
     metrics::SessionMetrics,
-    pool::{Node, Nodes},
-    topology::Topology,
+    pool::{Node, Nodes, Routing},
+    topology::{Snapshot, Strategy, Topology},
 };
 
 /// A connected client; cheap to clone, and all clones are the same session.
@@ -114,6 +115,8 @@ struct Inner {
     cache: cache::Cache,
     // Around every request, where the application put some.
     layers: OnceLock<BoxRequests>,
+    // One change of the keyspace at a time.
+    keyspace_turn: tokio::sync::Mutex<()>,
     closed: AtomicBool,
     // Taken at close; dropping it ends the control connection and those of the nodes.
     control: Mutex<Option<Control>>,
@@ -141,6 +144,14 @@ impl Session {
         Self::new(LiveConfig::new(Arc::new(config)), metrics, None, nodes, Topology::default(), None)
     }
 
+    /// Sends requests to the nodes that hold their data under this strategy, by a cluster that is like this; for
+    /// measurements.
+    #[doc(hidden)]
+    pub fn route_by(&self, cluster: &Snapshot, keyspace: &str, strategy: Strategy) {
+        let nodes = &self.inner.nodes;
+        nodes.set_routing(Routing::new(cluster, std::iter::once((keyspace, strategy)), &nodes.all()));
+    }
+
     fn new(
         config: LiveConfig,
         metrics: SessionMetrics,
@@ -159,6 +170,7 @@ impl Session {
             topology,
             cache,
             layers: OnceLock::new(),
+            keyspace_turn: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
             control: Mutex::new(control),
         };

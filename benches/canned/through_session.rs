@@ -7,6 +7,7 @@ use messina::config::Draft;
 use messina::connection::{Limits, Opening};
 use messina::protocol::ProtocolVersion;
 use messina::protocol::request::{Options, Startup};
+use messina::topology::{NodeInfo, NodeList, Snapshot, Strategy, Token};
 use messina::{Prepared, Session};
 use tokio::io::{AsyncRead, AsyncWrite};
 use uuid::Uuid;
@@ -36,12 +37,14 @@ impl ThroughSession {
         let mut draft = Draft::default();
         draft.endpoints.push(peer.into());
         let config = draft.check().expect("a contact point");
-        let session = Session::over_connections(config, [(Uuid::from_u128(1), opening.accept())]);
+        let host_id = Uuid::from_u128(1);
+        let session = Session::over_connections(config, [(host_id, opening.accept())]);
+        session.route_by(&cluster(host_id, peer), "ks", Strategy::Simple { replicas: 3 });
         let prepared = session.prepare("SELECT v FROM ks.t WHERE pk = ?").await.expect("prepared");
         Self { session, prepared }
     }
 
-    /// One request, its row borrowed from the answer.
+    /// One request, routed by the token of its key, its row borrowed from the answer.
     pub(crate) async fn request(&self, key: i32) {
         let result = self.session.execute(&self.prepared, (key,)).await.expect("an answer");
         for row in result.page().rows::<(&str,)>().expect("text") {
@@ -49,4 +52,12 @@ impl ThroughSession {
             assert_eq!(value.as_bytes(), VALUE);
         }
     }
+}
+
+/// A cluster of one node that has as many tokens as is usual.
+fn cluster(host_id: Uuid, addr: SocketAddr) -> Snapshot {
+    let mut node = NodeInfo::new(host_id);
+    node.address = Some(addr);
+    node.tokens = (0..256).map(|token| Token(token << 55)).collect();
+    Snapshot::new(NodeList::new(vec![node]), None)
 }

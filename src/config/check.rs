@@ -34,6 +34,7 @@ impl Draft {
             ("advanced.connection.connect-timeout", self.connect_timeout),
             ("advanced.connection.tls-handshake-timeout", self.tls_timeout.unwrap_or(self.connect_timeout)),
             ("advanced.connection.init-query-timeout", self.init_timeout),
+            ("advanced.connection.set-keyspace-timeout", self.keyspace_timeout.unwrap_or(self.init_timeout)),
             ("advanced.heartbeat.interval", self.heartbeat_interval),
             ("advanced.heartbeat.timeout", self.heartbeat_timeout.unwrap_or(self.init_timeout)),
             ("advanced.control-connection.timeout", self.control_timeout.unwrap_or(self.init_timeout)),
@@ -103,6 +104,7 @@ impl Draft {
             connect_timeout: self.connect_timeout,
             tls_timeout: self.tls_timeout.unwrap_or(self.connect_timeout),
             init_timeout: self.init_timeout,
+            keyspace_timeout: self.keyspace_timeout.unwrap_or(self.init_timeout),
             heartbeat_interval: self.heartbeat_interval,
             heartbeat_timeout: self.heartbeat_timeout.unwrap_or(self.init_timeout),
             reach,
@@ -200,7 +202,7 @@ pub(super) fn at_least_a_millisecond(option: &str, value: Duration) -> Result<()
     Ok(())
 }
 
-fn checked_keyspace(name: String) -> Result<Arc<str>, ConfigError> {
+pub(crate) fn checked_keyspace(name: String) -> Result<Arc<str>, ConfigError> {
     // What servers allow; older ones stop at 48 characters.
     let letters = name.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
     if !letters || !(1..=MAX_KEYSPACE).contains(&name.len()) {

@@ -44,6 +44,8 @@ pub struct Draft {
     pub tls_timeout: Option<Duration>,
     /// `advanced.connection.init-query-timeout`: 5 s.
     pub init_timeout: Duration,
+    /// `advanced.connection.set-keyspace-timeout`: as `init_timeout`.
+    pub keyspace_timeout: Option<Duration>,
     /// `advanced.heartbeat.interval`: 30 s.
     pub heartbeat_interval: Duration,
     /// `advanced.heartbeat.timeout`: as the init timeout.
@@ -120,7 +122,7 @@ pub struct Draft {
     pub agreement_timeout: Duration,
     /// `advanced.control-connection.schema-agreement.warn-on-failure`: true.
     pub agreement_warning: bool,
-    /// `advanced.metadata.schema.enabled`: false.
+    /// `advanced.metadata.schema.enabled`: true.
     pub schema: bool,
     /// `advanced.metadata.topology-event-debouncer.window`: 1 s.
     pub debounce_window: Duration,
@@ -188,6 +190,7 @@ impl Default for Draft {
             connect_timeout: Duration::from_secs(5),
             tls_timeout: None,
             init_timeout: Duration::from_secs(5),
+            keyspace_timeout: None,
             heartbeat_interval: Duration::from_secs(30),
             heartbeat_timeout: None,
             max_requests: 1024,
@@ -225,7 +228,7 @@ impl Default for Draft {
             agreement_interval: Duration::from_millis(200),
             agreement_timeout: Duration::from_secs(10),
             agreement_warning: true,
-            schema: false,
+            schema: true,
             debounce_window: Duration::from_secs(1),
             debounce_events: 20,
             reconnect_on_init: false,

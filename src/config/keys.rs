@@ -55,6 +55,7 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.connection.connect-timeout" => draft.connect_timeout = duration(key, value)?,
         "advanced.connection.tls-handshake-timeout" => draft.tls_timeout = Some(duration(key, value)?),
         "advanced.connection.init-query-timeout" => draft.init_timeout = duration(key, value)?,
+        "advanced.connection.set-keyspace-timeout" => draft.keyspace_timeout = Some(duration(key, value)?),
         "advanced.connection.max-requests-per-connection" => {
             draft.max_requests = number(key, value, "1 to 32768")?;
         }

@@ -78,7 +78,7 @@ pub const OPTIONS: &[OptionInfo] = &[
     ),
     fixed(
         "advanced.metadata.schema.enabled",
-        "false",
+        "true",
         "whether the schema is read, for requests to go to the nodes that hold their data",
     ),
     fixed(
@@ -113,6 +113,11 @@ pub const OPTIONS: &[OptionInfo] = &[
     runtime("advanced.connection.connect-timeout", "5 s", "limits the opening of a transport"),
     runtime("advanced.connection.tls-handshake-timeout", "as `connect-timeout`", "limits a TLS handshake"),
     runtime("advanced.connection.init-query-timeout", "5 s", "limits each step of a connect after TLS"),
+    runtime(
+        "advanced.connection.set-keyspace-timeout",
+        "as `init-query-timeout`",
+        "limits each `USE`: that of a connect, and those of `Session::use_keyspace`",
+    ),
     runtime(
         "advanced.connection.max-requests-per-connection",
         "1024",
@@ -212,10 +217,6 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ),
     ("basic.cloud.", "set `advanced.sni.proxy` and the TLS files"),
     ("basic.application.", "leave it out"),
-    (
-        "advanced.connection.set-keyspace-timeout",
-        "set `advanced.connection.init-query-timeout`, which limits every step of a connect",
-    ),
     (
         "advanced.connection.warn-on-init-error",
         "filter the log: a failed address is told at debug, a failed connect is one warning",

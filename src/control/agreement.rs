@@ -1,23 +1,19 @@
 //! Waiting until the nodes agree on the schema.
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use messina_layers::{
     TimedOut,
     error::{BoxError, chain},
 };
-use scylla_cql_core::frame::types::Consistency;
 use tokio::time::{Instant, sleep, timeout};
 use uuid::Uuid;
 
 use super::handle::Handle;
 use crate::{
     config::Config,
-    connection::Connection,
-    protocol::{
-        request::{Query, QueryParams},
-        response::{self, Response, ResultResponse, Rows},
-    },
+    connection::{Connection, Paging},
+    protocol::response::Rows,
     topology::SchemaAgreement,
 };
 
@@ -26,14 +22,22 @@ const PEERS: &str = "SELECT host_id, schema_version FROM system.peers";
 
 impl Handle {
     /// Looks at the versions of the control node and of the nodes that are `up`, until there is only one or time is up.
-    pub(crate) async fn await_agreement(&self, config: &Config, up: impl Fn() -> HashSet<Uuid>) -> SchemaAgreement {
+    ///
+    /// What the control node says of others may be old: a node that is known to have changed the schema is asked itself, on
+    /// the connection that `changed_by` gives.
+    pub(crate) async fn await_agreement(
+        &self,
+        config: &Config,
+        up: impl Fn() -> HashSet<Uuid>,
+        changed_by: impl Fn() -> Option<Arc<Connection>>,
+    ) -> SchemaAgreement {
         let started = Instant::now();
         let limit = config.agreement.timeout;
         let mut seen = SchemaAgreement::new(Vec::new(), Duration::ZERO);
         if !limit.is_zero() {
             let looks = async {
                 loop {
-                    match self.look(config.control_timeout, &up).await {
+                    match self.look(config.control_timeout, &up, changed_by()).await {
                         Ok(versions) => seen = SchemaAgreement::new(versions, started.elapsed()),
                         Err(error) => tracing::debug!(error = %chain(&*error), "no look at the schema versions"),
                     }
@@ -53,13 +57,20 @@ impl Handle {
         seen
     }
 
-    async fn look(&self, limit: Duration, up: impl Fn() -> HashSet<Uuid>) -> Result<Vec<Uuid>, BoxError> {
+    async fn look(
+        &self,
+        limit: Duration,
+        up: impl Fn() -> HashSet<Uuid>,
+        changed_by: Option<Arc<Connection>>,
+    ) -> Result<Vec<Uuid>, BoxError> {
         let current = self.shared().current().ok_or("there is no control connection")?;
         let connection = &current.connection;
-        let local = query(connection, LOCAL, limit).await?;
         let mut versions = Vec::new();
-        for row in local.typed::<(Option<Uuid>,)>()? {
-            versions.extend(row?.0);
+        for connection in changed_by.as_deref().into_iter().chain([connection]) {
+            let local = query(connection, LOCAL, limit).await?;
+            for row in local.typed::<(Option<Uuid>,)>()? {
+                versions.extend(row?.0);
+            }
         }
         let peers = query(connection, PEERS, limit).await?;
         let up = up();
@@ -76,12 +87,6 @@ impl Handle {
 }
 
 async fn query(connection: &Connection, text: &str, limit: Duration) -> Result<Rows, BoxError> {
-    let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
-    let reply = connection.try_send(&Query::new(text, params))?;
-    let envelope = timeout(limit, reply).await.map_err(|_elapsed| TimedOut::new(limit))??;
-    match response::parse(envelope, connection.dialect(), None)?.response {
-        Response::Result(ResultResponse::Rows(rows)) => Ok(rows),
-        Response::Error(error) => Err(error.into()),
-        _ => Err(format!("the server did not answer rows to {text:?}").into()),
-    }
+    let rows = timeout(limit, connection.ask_rows(text, Paging::default())).await;
+    Ok(rows.map_err(|_elapsed| TimedOut::new(limit))???)
 }

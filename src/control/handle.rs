@@ -12,7 +12,7 @@ use tokio::{
 use tracing::Instrument;
 use uuid::Uuid;
 
-use super::{First, Follower, live::Live, task::Task};
+use super::{First, Follower, live::Live, schema::SchemaChanges, task::Task};
 use crate::{
     connection::Connection,
     error::{Error, Kind},
@@ -30,6 +30,7 @@ pub(crate) struct Shared {
     pub(crate) identity: BoxIdentity,
     pub(crate) topology: Topology,
     pub(crate) filter: Option<NodeFilter>,
+    pub(super) schema: SchemaChanges,
     current: Arc<ArcSwapOption<Current>>,
 }
 
@@ -53,7 +54,7 @@ impl Shared {
         topology: Topology,
         filter: Option<NodeFilter>,
     ) -> Self {
-        Self { monitor, identity, topology, filter, current: Arc::default() }
+        Self { monitor, identity, topology, filter, schema: SchemaChanges::default(), current: Arc::default() }
     }
 
     /// The control connection, while there is one.
@@ -145,6 +146,13 @@ impl Handle {
     /// Looks for another control connection, and closes this one once there is one.
     pub(crate) async fn reconnect(&self, limit: Duration) -> Result<Arc<Snapshot>, Error> {
         limited(limit, "no other control connection was found", self.ask(Command::Reconnect)).await
+    }
+
+    /// Reads a keyspace again, now, and waits until its schema is published, or the limit is reached.
+    pub(crate) async fn read_schema(&self, keyspace: String, limit: Duration) {
+        if timeout(limit, self.shared.schema.read_now(keyspace)).await.is_err() {
+            tracing::debug!(?limit, "what changed in the schema was not read in time");
+        }
     }
 
     async fn ask(&self, command: impl FnOnce(Reply) -> Command) -> Result<Arc<Snapshot>, Error> {

@@ -10,22 +10,16 @@ use messina_layers::{
     TimedOut,
     error::{BoxError, chain},
 };
-use scylla_cql_core::frame::types::Consistency;
 use tokio::{
-    sync::Notify,
+    sync::{Notify, oneshot},
     task::JoinHandle,
     time::{sleep, timeout},
 };
-use tower_service::Service;
 
 use crate::{
-    connection::Connection,
+    connection::{Connection, Paging},
     establish::Opener,
-    protocol::{
-        Values,
-        request::{Query, QueryParams},
-        response::{self, Response, ResultResponse, Rows},
-    },
+    protocol::response::Rows,
     topology::{
         Topology,
         schema::{Schema, SchemaRows},
@@ -40,11 +34,15 @@ const FEW: usize = 16;
 /// Follows the schema on one control connection; dropping it ends that.
 #[derive(Debug)]
 pub(super) struct SchemaFollower {
-    changed: Arc<Changed>,
     task: JoinHandle<()>,
 }
 
-/// What changed since the last read. It grows no further than to everything.
+/// What changed in the schema since it was read last; it grows no further than to everything. Cheap to clone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct SchemaChanges {
+    shared: Arc<Changed>,
+}
+
 #[derive(Debug, Default)]
 struct Changed {
     what: Mutex<What>,
@@ -56,6 +54,8 @@ struct What {
     everything: bool,
     keyspaces: BTreeSet<String>,
     events: usize,
+    /// Whoever waits for the next read.
+    waiting: Vec<oneshot::Sender<()>>,
 }
 
 impl Drop for SchemaFollower {
@@ -66,23 +66,30 @@ impl Drop for SchemaFollower {
 
 impl SchemaFollower {
     /// Reads everything, then what changes.
-    pub(super) fn start(connection: Connection, topology: Topology, opener: Opener) -> Self {
-        let changed = Arc::new(Changed::default());
-        changed.note(None);
-        let task = tokio::spawn(follow(connection, topology, opener, Arc::clone(&changed)));
-        Self { changed, task }
-    }
-
-    /// Something in this keyspace changed; without one, nobody knows where.
-    pub(super) fn note(&self, keyspace: Option<String>) {
-        self.changed.note(keyspace);
+    pub(super) fn start(connection: Connection, topology: Topology, opener: Opener, changes: SchemaChanges) -> Self {
+        changes.note(None);
+        Self { task: tokio::spawn(follow(connection, topology, opener, changes)) }
     }
 }
 
-impl Changed {
-    fn note(&self, keyspace: Option<String>) {
+impl SchemaChanges {
+    /// Something in this keyspace changed; without one, nobody knows where.
+    pub(super) fn note(&self, keyspace: Option<String>) {
+        self.add(keyspace, None);
+    }
+
+    /// Waits until this keyspace was read again, which begins at once. Wants a limit around it.
+    pub(super) async fn read_now(&self, keyspace: String) {
+        let (sender, read) = oneshot::channel();
+        self.add(Some(keyspace), Some(sender));
+        // A read that failed is begun again later; nobody waits for that.
+        let _ = read.await;
+    }
+
+    fn add(&self, keyspace: Option<String>, waiting: Option<oneshot::Sender<()>>) {
         let mut what = self.lock();
         what.events += 1;
+        what.waiting.extend(waiting);
         match keyspace {
             Some(keyspace) if !what.everything => {
                 what.keyspaces.insert(keyspace);
@@ -95,17 +102,18 @@ impl Changed {
             what.keyspaces.clear();
         }
         drop(what);
-        self.told.notify_one();
+        self.shared.told.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, What> {
-        self.what.lock().unwrap_or_else(PoisonError::into_inner)
+        self.shared.what.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits until so many events have come.
+    /// Waits until so many events have come, or somebody waits for what they changed.
     async fn events(&self, most: usize) {
-        while self.lock().events < most {
-            self.told.notified().await;
+        let come = |what: &What| what.events >= most || !what.waiting.is_empty();
+        while !come(&self.lock()) {
+            self.shared.told.notified().await;
         }
     }
 
@@ -114,27 +122,31 @@ impl Changed {
     }
 }
 
-async fn follow(connection: Connection, topology: Topology, opener: Opener, changed: Arc<Changed>) {
+async fn follow(connection: Connection, topology: Topology, opener: Opener, changes: SchemaChanges) {
     loop {
-        let what = changed.take();
+        let what = changes.take();
         match read(&connection, &topology.schema(), &what, opener.config().control_timeout).await {
             Ok(schema) => {
                 for skipped in schema.skipped().iter().filter(|one| !topology.schema().skipped().contains(one)) {
                     tracing::warn!("a row of the schema is skipped: {skipped}");
                 }
                 topology.publish_schema(Arc::new(schema));
+                for waiting in what.waiting {
+                    let _ = waiting.send(());
+                }
             }
             Err(error) => {
                 tracing::warn!(error = %chain(&*error), "the schema could not be read");
-                changed.note(None);
+                drop(what);
+                changes.note(None);
                 sleep(AGAIN).await;
                 continue;
             }
         }
-        changed.events(1).await;
+        changes.events(1).await;
         // Changes come in swarms: what comes shortly after one another is answered by one look.
         let debounce = opener.config().debounce;
-        let _ = timeout(debounce.window, changed.events(debounce.max_events)).await;
+        let _ = timeout(debounce.window, changes.events(debounce.max_events)).await;
     }
 }
 
@@ -209,21 +221,9 @@ async fn pages(
 
 /// One page; `None` if the server has no such table.
 async fn page(connection: &Connection, text: &str, state: Option<&[u8]>) -> Result<Option<Rows>, BoxError> {
-    let values = Values::default();
-    let params = QueryParams {
-        consistency: Consistency::One,
-        page_size: Some(PAGE),
-        paging_state: state,
-        ..QueryParams::with_values(&values)
-    };
-    // Waits for room: a connection may allow no more than one request at a time.
-    let mut handle = connection.clone();
-    std::future::poll_fn(|cx| handle.poll_room(cx)).await?;
-    let envelope = handle.call(Query::new(text, params)).await?;
-    match response::parse(envelope, connection.dialect(), None)?.response {
-        Response::Result(ResultResponse::Rows(rows)) => Ok(Some(rows)),
-        Response::Error(error) if error.code == INVALID => Ok(None),
-        Response::Error(error) => Err(error.into()),
-        _ => Err("the answer is not rows".into()),
+    match connection.ask_rows(text, Paging { size: Some(PAGE), state }).await? {
+        Ok(rows) => Ok(Some(rows)),
+        Err(error) if error.code == INVALID => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }

@@ -122,17 +122,11 @@ impl<F: Follower> Task<F> {
                 work.debouncer.note(debounce);
             }
             Meaning::Read(event) => work.reads.push(event),
-            Meaning::Schema(keyspace) => self.note_schema(Some(keyspace)),
+            Meaning::Schema(keyspace) => self.shared.schema.note(Some(keyspace)),
             Meaning::Everything => {
-                self.note_schema(None);
+                self.shared.schema.note(None);
                 work.debouncer.note(debounce);
             }
-        }
-    }
-
-    fn note_schema(&self, keyspace: Option<String>) {
-        if let Some(schema) = &self.schema {
-            schema.note(keyspace);
         }
     }
 

@@ -124,7 +124,8 @@ impl<F: Follower> Task<F> {
         live.announce(&self.shared);
         // The one of the connection before ends here.
         self.schema = self.opener.config().schema.then(|| {
-            SchemaFollower::start(live.connection().clone(), self.shared.topology.clone(), self.opener.clone())
+            let Shared { topology, schema, .. } = self.shared.clone();
+            SchemaFollower::start(live.connection().clone(), topology, self.opener.clone(), schema)
         });
         let verdict = live.publish(read, &self.shared, &mut self.follower, &Gone::default());
         self.kept = verdict == Verdict::Keep;

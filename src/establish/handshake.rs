@@ -136,8 +136,9 @@ where
         other => return Err(steps.unexpected(stage::STARTUP, "STARTUP", other)),
     }
     let cluster_name = steps.cluster_name().await?;
-    if let Some(keyspace) = &config.keyspace {
-        steps.set_keyspace(keyspace).await?;
+    if let Some(keyspace) = steps.target.keyspace().cloned() {
+        steps.limit = config.keyspace_timeout;
+        steps.set_keyspace(&keyspace).await?;
     }
     let Steps { opening, target, .. } = steps;
     Ok(Greeted { opening, target, supported, cluster_name, compression, turn })
@@ -264,13 +265,18 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
     }
 
     async fn set_keyspace(&mut self, keyspace: &str) -> Step<()> {
-        let text = format!("USE \"{}\"", keyspace.replace('"', "\"\""));
+        let text = use_keyspace(keyspace);
         let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
         match self.ask(&Query::new(&text, params), stage::KEYSPACE).await? {
             Response::Result(ResultResponse::SetKeyspace(_)) => Ok(()),
             other => Err(self.unexpected(stage::KEYSPACE, "USE", other)),
         }
     }
+}
+
+/// The statement that makes this the keyspace of a connection; the name is case-sensitive.
+pub(crate) fn use_keyspace(name: &str) -> String {
+    format!("USE \"{}\"", name.replace('"', "\"\""))
 }
 
 pub(super) fn read(envelope: Envelope, dialect: Dialect, stage: Stage) -> Step<Response> {

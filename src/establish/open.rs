@@ -20,6 +20,7 @@ pub struct Open {
     expected_host: Option<Uuid>,
     proving_host: Option<Uuid>,
     expected_cluster: Option<Arc<str>>,
+    keyspace: Option<Arc<str>>,
     latched: Option<ProtocolVersion>,
     asked: Option<ProtocolVersion>,
     events: Option<(EventSink, Arc<[&'static str]>)>,
@@ -37,6 +38,7 @@ impl Open {
             endpoint: endpoint.into(),
             latched: config.protocol_version,
             expected_cluster: config.expected_cluster.clone(),
+            keyspace: config.keyspace.clone(),
             config,
             expected_host: None,
             proving_host: None,
@@ -68,6 +70,12 @@ impl Open {
     #[must_use]
     pub fn expecting_cluster(mut self, name: Arc<str>) -> Self {
         self.expected_cluster = Some(name);
+        self
+    }
+
+    /// The keyspace that the connection is to use, in place of the configured one.
+    pub(crate) fn in_keyspace(mut self, keyspace: Option<Arc<str>>) -> Self {
+        self.keyspace = keyspace;
         self
     }
 
@@ -154,6 +162,10 @@ impl Open {
 
     pub(super) fn expected_cluster(&self) -> Option<&Arc<str>> {
         self.expected_cluster.as_ref()
+    }
+
+    pub(super) fn keyspace(&self) -> Option<&Arc<str>> {
+        self.keyspace.as_ref()
     }
 
     pub(super) fn events(&self) -> Option<(EventSink, Arc<[&'static str]>)> {

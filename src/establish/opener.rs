@@ -1,6 +1,6 @@
 //! Opening further connections of a session: the stack, and what the first connection latched.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use arc_swap::ArcSwap;
 use messina_layers::{BoxConnect, Pinned};
@@ -31,6 +31,15 @@ struct Shared {
     stack: ArcSwap<BoxConnect<Open, Accepted>>,
     config: LiveConfig,
     metrics: SessionMetrics,
+    keyspace: Mutex<SessionKeyspace>,
+}
+
+/// The keyspace of every connection.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct SessionKeyspace {
+    pub(crate) name: Option<Arc<str>>,
+    /// Grows with each change.
+    pub(crate) change: u64,
 }
 
 impl Opener {
@@ -42,7 +51,9 @@ impl Opener {
         metrics: SessionMetrics,
         (cluster, version): (Arc<str>, ProtocolVersion),
     ) -> Self {
-        let shared = Shared { seams, stack: ArcSwap::from_pointee(stack), config, metrics };
+        let keyspace = SessionKeyspace { name: config.load().keyspace.clone(), change: 0 };
+        let shared =
+            Shared { seams, stack: ArcSwap::from_pointee(stack), config, metrics, keyspace: Mutex::new(keyspace) };
         Self { shared: Arc::new(shared), cluster, version }
     }
 
@@ -78,7 +89,23 @@ impl Opener {
 
     /// A target in this cluster, of which nothing else is known yet, under the settings in force.
     pub(crate) fn target(&self, endpoint: Pinned<Endpoint>) -> Open {
-        Open::new(endpoint, self.config()).expecting_cluster(Arc::clone(&self.cluster)).with_version(self.version)
+        let target = Open::new(endpoint, self.config()).expecting_cluster(Arc::clone(&self.cluster));
+        target.with_version(self.version).in_keyspace(self.keyspace().name)
+    }
+
+    /// The keyspace that connections are to use, as of now.
+    pub(crate) fn keyspace(&self) -> SessionKeyspace {
+        self.locked_keyspace().clone()
+    }
+
+    /// Opens every later connection in this keyspace.
+    pub(crate) fn change_keyspace(&self, name: Arc<str>) {
+        let mut keyspace = self.locked_keyspace();
+        *keyspace = SessionKeyspace { name: Some(name), change: keyspace.change + 1 };
+    }
+
+    fn locked_keyspace(&self) -> MutexGuard<'_, SessionKeyspace> {
+        self.shared.keyspace.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens every later connection with these settings.

@@ -64,6 +64,8 @@ struct Ticket {
     /// The shard that is wanted, where it can be chosen.
     shard: Option<u16>,
     epoch: u64,
+    /// Which change of the session's keyspace it follows.
+    keyspace: u64,
     /// The node is said to have come up since it began: if it fails, the next one need not wait.
     outdated: bool,
 }
@@ -157,7 +159,7 @@ impl Filling {
         if !any_good {
             // A node that may be gone is probed, not stormed.
             if under_way == 0 && room > 0 {
-                self.begin(Ticket { shard: None, epoch, outdated: false });
+                self.begin(None, epoch);
             }
             return;
         }
@@ -167,14 +169,17 @@ impl Filling {
                 return;
             }
             room -= 1;
-            self.begin(Ticket { shard: shard.filter(|_| port.is_some()), epoch, outdated: false });
+            self.begin(shard.filter(|_| port.is_some()), epoch);
         }
     }
 
-    fn begin(&mut self, ticket: Ticket) {
+    /// Begins a connect, to this shard where it can be chosen.
+    fn begin(&mut self, shard: Option<u16>, epoch: u64) {
+        let keyspace = self.opener.keyspace();
+        let ticket = Ticket { shard, epoch, keyspace: keyspace.change, outdated: false };
         let port = self.shard_port();
         let ports = self.opener.config().pool.shard_ports.clone();
-        let at_port = match (ticket.shard, port, self.shard) {
+        let at_port = match (shard, port, self.shard) {
             (Some(shard), Some(port), Some(info)) => {
                 Some((port, LocalPorts::new(ports, info.sharding.shards(), shard)))
             }
@@ -184,8 +189,9 @@ impl Filling {
         let facts = self.node.facts();
         let own = facts.endpoint.address();
         let way = facts.way.clone().filter(|way| !connected && own != Address::Socket(way.addr));
-        let wanted = Wanted { host_id: self.node.host_id(), endpoint: facts.endpoint.clone(), at_port, way };
+        let endpoint = facts.endpoint.clone();
         drop(facts);
+        let wanted = Wanted { host_id: self.node.host_id(), endpoint, at_port, way, keyspace: keyspace.name };
         let (opener, gate) = (self.opener.clone(), self.gate.clone());
         let task = self.tasks.spawn(async move { Event::Opened(Box::new(open(opener, gate, wanted).await)) });
         self.opening.push((task.id(), ticket));

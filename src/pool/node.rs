@@ -164,6 +164,12 @@ impl Node {
         live.slots.iter().map(|slot| &slot.connection).filter(|one| one.is_open()).cloned().collect()
     }
 
+    /// Every connection that takes requests, and none is being added: one that is not among them comes later.
+    pub(crate) fn settled_connections(&self) -> Vec<Arc<Connection>> {
+        let _facts = self.facts();
+        self.connections()
+    }
+
     /// Whether it has a connection that takes requests. Takes no lock.
     pub(crate) fn is_connected(&self) -> bool {
         self.live.load().is_open()

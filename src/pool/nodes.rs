@@ -66,7 +66,7 @@ impl Nodes {
         &self.shared.topology
     }
 
-    pub(super) fn set_routing(&self, routing: Routing) {
+    pub(crate) fn set_routing(&self, routing: Routing) {
         if !self.shared.closed.load(Ordering::Acquire) {
             self.shared.routing.store(Arc::new(routing));
         }

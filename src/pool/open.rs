@@ -24,6 +24,8 @@ pub(super) struct Wanted {
     pub(super) at_port: Option<(u16, LocalPorts)>,
     /// Where else to look, once nothing else leads to the node.
     pub(super) way: Option<Way>,
+    /// The keyspace that it is to be in.
+    pub(super) keyspace: Option<Arc<str>>,
 }
 
 /// How a connection came about.
@@ -49,7 +51,8 @@ pub(super) struct Opened {
 /// Opens a connection; the error is that of the node's own address.
 pub(super) async fn open(opener: Opener, gate: Gate, wanted: Wanted) -> Result<Opened, Arc<ConnectError>> {
     let _pass = gate.enter(|| opener.config().pool.max_connects).await;
-    let own = opener.target(wanted.endpoint.clone()).expecting_host(wanted.host_id);
+    let target = |endpoint| opener.target(endpoint).in_keyspace(wanted.keyspace.clone());
+    let own = target(wanted.endpoint.clone()).expecting_host(wanted.host_id);
     if let Some((port, from)) = &wanted.at_port {
         match connect(&opener, own.clone().at_port(*port, from.clone())).await {
             Ok((accepted, _)) => return Ok(Opened { accepted, how: How::AtPort }),
@@ -66,7 +69,7 @@ pub(super) async fn open(opener: Opener, gate: Gate, wanted: Wanted) -> Result<O
         Err(error) => Arc::new(error),
     };
     if let Some(again) = expanded_again(&opener, &wanted)
-        && let Ok((accepted, addr)) = connect(&opener, again).await
+        && let Ok((accepted, addr)) = connect(&opener, target(again).proving_host(wanted.host_id)).await
         && proved(&accepted, wanted.host_id)
     {
         return Ok(Opened { accepted, how: How::Own(addr) });
@@ -74,7 +77,7 @@ pub(super) async fn open(opener: Opener, gate: Gate, wanted: Wanted) -> Result<O
     if let Some(way) = &wanted.way {
         let way_in = Pinned::at(way.endpoint.clone(), HostAddr::from(way.addr));
         // Who answers behind a name or a balancer has to be read.
-        if let Ok((accepted, _)) = connect(&opener, opener.target(way_in).proving_host(wanted.host_id)).await
+        if let Ok((accepted, _)) = connect(&opener, target(way_in).proving_host(wanted.host_id)).await
             && proved(&accepted, wanted.host_id)
         {
             return Ok(Opened { accepted, how: How::Via });
@@ -84,14 +87,14 @@ pub(super) async fn open(opener: Opener, gate: Gate, wanted: Wanted) -> Result<O
 }
 
 /// The node's name without its pin, where that is allowed and could lead elsewhere.
-fn expanded_again(opener: &Opener, wanted: &Wanted) -> Option<Open> {
+fn expanded_again(opener: &Opener, wanted: &Wanted) -> Option<Pinned<Endpoint>> {
     if opener.config().pool.identified_fallback != IdentifiedFallback::Verified {
         return None;
     }
     wanted.endpoint.pin()?;
     let endpoint = wanted.endpoint.target();
     endpoint.address().name()?;
-    Some(opener.target(endpoint.clone().into()).proving_host(wanted.host_id))
+    Some(endpoint.clone().into())
 }
 
 /// Whether it was read that this node answers; a stack of the application's may not have read it.

@@ -40,15 +40,24 @@ pub(crate) struct Wanted<'a> {
 }
 
 impl Routing {
-    fn new(snapshot: &Snapshot, schema: &Schema, nodes: &[Arc<Node>]) -> Self {
+    fn of_schema(snapshot: &Snapshot, schema: &Schema, nodes: &[Arc<Node>]) -> Self {
+        let keyspaces = schema.keyspaces().filter(|keyspace| !keyspace.tablets);
+        Self::new(snapshot, keyspaces.map(|keyspace| (&*keyspace.name, keyspace.replication.strategy())), nodes)
+    }
+
+    /// The table for these keyspaces.
+    pub(crate) fn new<'a>(
+        snapshot: &Snapshot,
+        keyspaces: impl Iterator<Item = (&'a str, Strategy)>,
+        nodes: &[Arc<Node>],
+    ) -> Self {
         static GENERATION: AtomicU64 = AtomicU64::new(1);
         let by_id: HashMap<Uuid, &Arc<Node>> = nodes.iter().map(|node| (node.host_id(), node)).collect();
         let nodes = snapshot.nodes().iter().map(|info| by_id.get(&info.host_id).map(|node| Arc::clone(node))).collect();
         let mut by_strategy: HashMap<Strategy, Arc<ReplicaSets>> = HashMap::new();
-        let keyspaces = schema.keyspaces().filter(|keyspace| !keyspace.tablets).map(|keyspace| {
-            let strategy = keyspace.replication.strategy();
+        let keyspaces = keyspaces.map(|(name, strategy)| {
             let sets = by_strategy.entry(strategy).or_insert_with_key(|key| Arc::new(snapshot.replica_sets(key)));
-            (keyspace.name.clone(), Arc::clone(sets))
+            (name.to_owned(), Arc::clone(sets))
         });
         let keyspaces = keyspaces.collect();
         Self { generation: GENERATION.fetch_add(1, Ordering::Relaxed), nodes, keyspaces }
@@ -113,7 +122,7 @@ pub(super) async fn keep_routing(nodes: Nodes, mut changed: watch::Receiver<()>)
         let topology = nodes.topology();
         let (snapshot, schema, all) = (topology.snapshot(), topology.schema(), nodes.all());
         let size = snapshot.ring().len().saturating_mul(schema.strategies());
-        let compute = move || Routing::new(&snapshot, &schema, &all);
+        let compute = move || Routing::of_schema(&snapshot, &schema, &all);
         let routing = if size > LARGE { tokio::task::spawn_blocking(compute).await.ok() } else { Some(compute()) };
         if let Some(routing) = routing {
             nodes.set_routing(routing);

@@ -65,6 +65,11 @@ impl Cache {
         slot
     }
 
+    /// Forgets everything; what is being prepared just now is nobody's afterwards.
+    pub(super) fn clear(&self) {
+        self.by_text.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// How many are kept.
     pub(super) fn len(&self) -> usize {
         let by_text = self.by_text.read().unwrap_or_else(PoisonError::into_inner);

@@ -1,8 +1,11 @@
 //! The cluster behind a session, and the control connection that tells it.
 
+use std::collections::HashSet;
 use std::sync::{Arc, PoisonError};
 
-use super::Session;
+use uuid::Uuid;
+
+use super::{Inner, ResultSet, Session};
 use crate::{
     control,
     error::{Error, Kind},
@@ -17,7 +20,8 @@ impl Session {
         self.inner.topology.snapshot()
     }
 
-    /// The schema as the session knows it now; empty until it was read, and where the builder's `schema_metadata` is not set.
+    /// The schema as the session knows it now; empty until it was read, and where the builder's
+    /// `schema_metadata` is false.
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {
         self.inner.topology.schema()
@@ -58,17 +62,39 @@ impl Session {
     /// `Kind::Closed`. Nodes that do not agree are no error: see [`SchemaAgreement::agreed`].
     pub async fn await_schema_agreement(&self) -> Result<SchemaAgreement, Error> {
         let config = self.config();
-        let nodes = &self.inner.nodes;
-        let up = || {
-            let connected = |node: &Arc<crate::pool::Node>| node.connection().is_some();
-            nodes.all().iter().filter(|node| connected(node)).map(|node| node.host_id()).collect()
-        };
-        Ok(self.control()?.await_agreement(&config, up).await)
+        Ok(self.control()?.await_agreement(&config, || self.inner.connected(), || None).await)
     }
 
     fn control(&self) -> Result<control::Handle, Error> {
-        let control = self.inner.control.lock().unwrap_or_else(PoisonError::into_inner);
-        let handle = control.as_ref().map(control::Control::handle);
-        handle.ok_or_else(|| Error::new(Kind::Closed, "the session has no control connection"))
+        let closed = || Error::new(Kind::Closed, "the session has no control connection");
+        self.inner.control().ok_or_else(closed)
+    }
+}
+
+impl Inner {
+    fn control(&self) -> Option<control::Handle> {
+        let control = self.control.lock().unwrap_or_else(PoisonError::into_inner);
+        control.as_ref().map(control::Control::handle)
+    }
+
+    /// The nodes that are connected.
+    fn connected(&self) -> HashSet<Uuid> {
+        let nodes = self.nodes.all();
+        nodes.iter().filter(|node| node.is_connected()).map(|node| node.host_id()).collect()
+    }
+
+    /// A result that says what it changed in the schema, once the nodes agree on that and the session knows it; or once the
+    /// time for it is up.
+    pub(super) async fn agreed(&self, mut result: ResultSet) -> Result<ResultSet, Error> {
+        let (Some(change), Some(control)) = (result.schema_change(), self.control()) else { return Ok(result) };
+        let (config, node) = (self.config.get(), result.served_by().host_id);
+        let keyspace = change.target.keyspace().to_owned();
+        let changed_by = || self.nodes.all().iter().find(|other| other.host_id() == node)?.connection();
+        let agreement = control.await_agreement(&config, || self.connected(), changed_by).await;
+        if agreement.agreed && config.schema {
+            control.read_schema(keyspace, config.control_timeout).await;
+        }
+        result.set_agreement(agreement);
+        Ok(result)
     }
 }

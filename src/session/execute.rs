@@ -155,8 +155,8 @@ fn check_text(text: Option<&str>) -> Result<(), Error> {
     match text {
         Some(text) if is_use(text) => Err(Error::new(
             Kind::Statement,
-            "`USE` would change the keyspace of one connection of many; set the session's with `keyspace(..)` at its builder, \
-             or write names as `keyspace.table`",
+            "`USE` would change the keyspace of one connection of many; call `session.use_keyspace(..)`, set it with \
+             `keyspace(..)` at the builder, or write names as `keyspace.table`",
         )),
         _ => Ok(()),
     }

@@ -17,6 +17,7 @@ use super::rows_error::RowsError;
 use crate::error::Error;
 use crate::protocol::response::{self, ResultResponse, Rows, SchemaChange};
 use crate::protocol::{Payload, ProtocolVersion};
+use crate::topology::SchemaAgreement;
 
 /// The node that answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -48,9 +49,16 @@ pub struct Page {
 enum Content {
     Nothing,
     Rows(Rows),
-    SchemaChange(Box<SchemaChange>),
+    SchemaChange(Box<Changed>),
     /// The answer to PREPARE, which only the session asks for.
     Prepared(Box<response::Prepared>),
+}
+
+/// What changed in the schema, and whether the nodes agree on it.
+#[derive(Clone, Debug)]
+struct Changed {
+    change: SchemaChange,
+    agreement: Option<SchemaAgreement>,
 }
 
 #[derive(Clone, Debug)]
@@ -66,7 +74,9 @@ impl Page {
         let content = match result {
             ResultResponse::Rows(rows) => Content::Rows(rows),
             ResultResponse::Prepared(prepared) => Content::Prepared(prepared),
-            ResultResponse::SchemaChange(change) => Content::SchemaChange(Box::new(change)),
+            ResultResponse::SchemaChange(change) => {
+                Content::SchemaChange(Box::new(Changed { change, agreement: None }))
+            }
             ResultResponse::Void | ResultResponse::SetKeyspace(_) => Content::Nothing,
         };
         Self { content, served_by, version, extras: None }
@@ -156,8 +166,23 @@ impl Page {
     #[must_use]
     pub fn schema_change(&self) -> Option<&SchemaChange> {
         match &self.content {
-            Content::SchemaChange(change) => Some(change),
+            Content::SchemaChange(changed) => Some(&changed.change),
             _ => None,
+        }
+    }
+
+    /// Whether the nodes agreed on what the statement changed in the schema, as far as the session waited for it.
+    #[must_use]
+    pub fn schema_agreement(&self) -> Option<&SchemaAgreement> {
+        match &self.content {
+            Content::SchemaChange(changed) => changed.agreement.as_ref(),
+            _ => None,
+        }
+    }
+
+    pub(super) fn set_agreement(&mut self, agreement: SchemaAgreement) {
+        if let Content::SchemaChange(changed) = &mut self.content {
+            changed.agreement = Some(agreement);
         }
     }
 

@@ -16,6 +16,7 @@ use crate::error::Error;
 use crate::pool::Node;
 use crate::protocol::Payload;
 use crate::protocol::response::SchemaChange;
+use crate::topology::SchemaAgreement;
 
 /// A row type that owns what it holds, or borrows only where rows may be borrowed from.
 ///
@@ -185,6 +186,19 @@ impl ResultSet {
     #[must_use]
     pub fn schema_change(&self) -> Option<&SchemaChange> {
         self.page.schema_change()
+    }
+
+    /// Whether the nodes agreed on what the statement changed in the schema, as far as the session waited for it; `None`
+    /// where it changed nothing.
+    ///
+    /// The session waits before it gives the result: 10 s at most unless settings say otherwise.
+    #[must_use]
+    pub fn schema_agreement(&self) -> Option<&SchemaAgreement> {
+        self.page.schema_agreement()
+    }
+
+    pub(super) fn set_agreement(&mut self, agreement: SchemaAgreement) {
+        self.page.set_agreement(agreement);
     }
 
     /// The node that answered.

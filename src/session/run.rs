@@ -122,7 +122,7 @@ impl Future for Running<'_> {
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
         let result = ready!(self.as_mut().advance(cx));
-        let me = self.project();
+        let me = self.as_mut().project();
         if *me.counted {
             let metrics = &me.session.metrics;
             match me.deadline {
@@ -130,8 +130,18 @@ impl Future for Running<'_> {
                 // It never was more than an error.
                 None => metrics.request_begun(),
             }
-            if let Err(error) = &result {
-                metrics.request_failed(error.kind());
+            match result {
+                Err(error) => {
+                    metrics.request_failed(error.kind());
+                    return Poll::Ready(Err(error));
+                }
+                Ok(result) if result.schema_change().is_some() => {
+                    // The request is over; what follows has limits of its own.
+                    *me.counted = false;
+                    *me.state = State::Boxed(Box::pin(me.session.agreed(result)));
+                    return self.advance(cx);
+                }
+                Ok(result) => return Poll::Ready(Ok(result)),
             }
         }
         Poll::Ready(result)

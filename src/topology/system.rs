@@ -12,7 +12,6 @@ use std::{
 };
 
 use messina_layers::error::BoxError;
-use scylla_cql_core::frame::types::Consistency;
 use tower::{Service, service_fn};
 use uuid::Uuid;
 
@@ -21,11 +20,8 @@ use super::{
     monitor::{BoxNodes, IdentityRequest, NodeList, NodesRequest, TopologyMonitor},
 };
 use crate::{
-    connection::Connection,
-    protocol::{
-        request::{Query, QueryParams},
-        response::{self, Response, ResultResponse, Rows, ServerError},
-    },
+    connection::{Connection, Paging},
+    protocol::response::ServerError,
 };
 
 /// The query that tells who answers.
@@ -61,7 +57,7 @@ impl Service<IdentityRequest> for SystemLocal {
 
 /// Reads `system.local`. Wants a limit around it.
 pub(crate) async fn read_local(connection: &Connection) -> Result<NodeInfo, BoxError> {
-    match query(connection, LOCAL).await? {
+    match connection.ask_rows(LOCAL, Paging::default()).await? {
         Ok(rows) => {
             NodeInfo::from_local(&rows, connection.peer().port())?.ok_or_else(|| "system.local is empty".into())
         }
@@ -92,7 +88,7 @@ impl SystemTables {
         let connection = &request.connection;
         let mut newer = Err(());
         if !self.without_peers_v2.load(Ordering::Relaxed) {
-            newer = match query(connection, PEERS_V2).await? {
+            newer = match connection.ask_rows(PEERS_V2, Paging::default()).await? {
                 Ok(rows) => Ok(rows),
                 Err(error) if lacks_peers_v2(&error) => {
                     self.without_peers_v2.store(true, Ordering::Relaxed);
@@ -103,7 +99,7 @@ impl SystemTables {
         }
         let (table, rows) = match newer {
             Ok(rows) => ("system.peers_v2", rows),
-            Err(()) => ("system.peers", query(connection, PEERS).await?.map_err(BoxError::from)?),
+            Err(()) => ("system.peers", connection.ask_rows(PEERS, Paging::default()).await?.map_err(BoxError::from)?),
         };
         let mut list = NodeList::new(vec![request.local.clone()]);
         let mut seen = HashSet::from([request.local.host_id]);
@@ -156,16 +152,5 @@ impl TopologyMonitor for SystemTables {
             let monitor = monitor.clone();
             async move { monitor.read(&request).await }
         }))
-    }
-}
-
-/// Rows, or the server's error.
-async fn query(connection: &Connection, text: &str) -> Result<Result<Rows, ServerError>, BoxError> {
-    let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
-    let envelope = connection.try_send(&Query::new(text, params))?.await?;
-    match response::parse(envelope, connection.dialect(), None)?.response {
-        Response::Result(ResultResponse::Rows(rows)) => Ok(Ok(rows)),
-        Response::Error(error) => Ok(Err(error)),
-        _ => Err(format!("the server did not answer rows to {text:?}").into()),
     }
 }

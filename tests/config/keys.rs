@@ -58,6 +58,7 @@ fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<String>, Vec
         ("advanced.connection.connect-timeout", own(&["5 s"]), limits.clone()),
         ("advanced.connection.tls-handshake-timeout", own(&["5 s"]), limits.clone()),
         ("advanced.connection.init-query-timeout", own(&["5 s"]), limits.clone()),
+        ("advanced.connection.set-keyspace-timeout", own(&["5 s"]), limits.clone()),
         (
             "advanced.connection.max-requests-per-connection",
             own(&["32768", "257"]),
@@ -276,7 +277,6 @@ fn words_and_units() {
 async fn options_of_other_drivers() {
     for (option, instead) in [
         ("basic.config-reload-interval", "Session::reconfigure"),
-        ("advanced.connection.set-keyspace-timeout", "init-query-timeout"),
         ("advanced.connection.warn-on-init-error", "log"),
         ("advanced.reconnection-policy.class", "base-delay"),
         ("advanced.socket.reuse-address", "outgoing"),

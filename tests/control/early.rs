@@ -20,7 +20,9 @@ use crate::support::{Monitor, SECOND, SOON, World, control_nodes, settled, told}
 async fn an_identified_node_is_not_read_in_the_attempt() {
     let world = World::new();
     let cluster = world.cluster().nodes(2).start().await.unwrap();
-    let session = world.session(&cluster).await;
+    world.lead([cluster.node(0).addr()]);
+    let session = world.builder().schema_metadata(false).build().await.unwrap();
+    settled(&cluster).await;
     cluster.node(0).kill().await;
     let node = cluster.node(1);
     node.wait_for(SOON, |seen| seen.iter().any(|one| one.count(Stage::Peers) > 0)).await.unwrap();

@@ -78,7 +78,9 @@ async fn sent(
     let network = Network::new();
     let cluster = Cluster::builder().network(&network).user("ada", "pass");
     let cluster = server(cluster).start().await.unwrap();
-    let mut builder = named(&network, cluster.addrs()).credentials("ada", "pass").keyspace("Ks");
+    // The schema is read beside requests, later than all of this.
+    let builder = named(&network, cluster.addrs()).credentials("ada", "pass").keyspace("Ks");
+    let mut builder = builder.schema_metadata(false);
     if let Some(version) = version {
         builder = builder.protocol_version(version);
     }

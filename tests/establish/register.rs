@@ -143,7 +143,8 @@ async fn after_identity() {
 async fn a_refresh_follows() {
     let network = Network::new();
     let cluster = Cluster::builder().network(&network).nodes(2).start().await.unwrap();
-    let session = named(&network, [cluster.node(0).addr()]).build().await.unwrap();
+    let builder = named(&network, [cluster.node(0).addr()]).schema_metadata(false);
+    let session = builder.build().await.unwrap();
     let stages = cluster.node(0).connections()[0].stages();
     assert_eq!(stages[4..], [Stage::Register, Stage::Peers]);
     drop(session);

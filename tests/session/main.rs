@@ -3,6 +3,8 @@
 
 mod batch;
 mod canned;
+mod ddl;
+mod keyspace;
 mod layers;
 mod limits;
 mod options;

@@ -3,19 +3,13 @@
 use std::fmt::Write;
 
 use messina_layers::error::BoxError;
-use scylla_cql_core::{
-    deserialize::{row::ColumnIterator, value::DeserializeValue},
-    frame::types::Consistency,
-};
+use scylla_cql_core::deserialize::{row::ColumnIterator, value::DeserializeValue};
 
 use crate::{
     config::ClientRoutes,
-    connection::Connection,
+    connection::{Connection, Paging},
     endpoint::{Covered, RouteRead, RouteRow},
-    protocol::{
-        request::{Query, QueryParams},
-        response::{self, Response, ResultResponse, Rows, ServerError},
-    },
+    protocol::response::ServerError,
 };
 
 /// The most values that are put into one IN; servers limit them, often to a hundred.
@@ -33,7 +27,7 @@ pub(super) async fn read_routes(
     };
     let mut rows = Vec::new();
     for ids in ids.chunks(MOST_VALUES) {
-        match query(connection, &statement(&settings.table, ids, &covered)).await? {
+        match connection.ask_rows(&statement(&settings.table, ids, &covered), Paging::default()).await? {
             Ok(found) => rows.extend(found.raw().map(|columns| columns.map_or_else(|_| RouteRow::default(), row))),
             Err(error) => return Ok(Err(error)),
         }
@@ -79,14 +73,4 @@ fn value<'a, T: DeserializeValue<'a, 'a>>(
     slice?;
     T::type_check(typ).ok()?;
     T::deserialize(typ, slice).ok()
-}
-
-async fn query(connection: &Connection, text: &str) -> Result<Result<Rows, ServerError>, BoxError> {
-    let params = QueryParams { consistency: Consistency::One, ..QueryParams::default() };
-    let envelope = connection.try_send(&Query::new(text, params))?.await?;
-    match response::parse(envelope, connection.dialect(), None)?.response {
-        Response::Result(ResultResponse::Rows(rows)) => Ok(Ok(rows)),
-        Response::Error(error) => Ok(Err(error)),
-        _ => Err(format!("the server did not answer rows to {text:?}").into()),
-    }
 }

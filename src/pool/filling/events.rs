@@ -66,12 +66,17 @@ impl Filling {
                 self.pin(ticket.epoch, addr);
             }
         }
-        self.place(slot);
-        self.node.succeeded(via);
+        if self.place(slot, ticket.keyspace) {
+            self.node.succeeded(via);
+        } else {
+            tracing::debug!(host_id = %self.node.host_id(), "the session's keyspace changed while it was opened");
+            self.node.opening_again();
+        }
     }
 
-    /// Puts a connection where it is needed: into service, aside, or nowhere.
-    fn place(&mut self, slot: Slot) {
+    /// Puts a connection where it is needed: into service, aside, or nowhere. False if it is in a keyspace that is the
+    /// session's no more: another one is opened then.
+    fn place(&mut self, slot: Slot, keyspace: u64) -> bool {
         let config = self.opener.config();
         let pool = &config.pool;
         let size = if self.node.is_local() { pool.local_size } else { pool.remote_size };
@@ -84,23 +89,29 @@ impl Filling {
         };
         if !full {
             let first = !self.node.is_connected();
-            if !self.node.change(|slots| slots.push(slot.clone())) {
-                return;
+            let mut fresh = true;
+            let placed = self.node.change(|slots| {
+                // Looked at here, so that a change of the keyspace either finds the connection or is seen now.
+                fresh = self.opener.keyspace().change == keyspace;
+                slots.extend(fresh.then(|| slot.clone()));
+            });
+            if !placed || !fresh {
+                return fresh;
             }
             self.watch(&slot);
             self.node.facts().standing = Standing::Up;
             if first {
                 self.nodes.up(self.node.host_id());
             }
-            return;
+            return true;
         }
         if !shape.is_sharded() || shape.missing(&counts).is_none() {
-            return;
+            return true;
         }
         let mut facts = self.node.facts();
         if facts.aside.len() < shape.most_aside() {
             facts.aside.push(slot);
-            return;
+            return true;
         }
         facts.aside.clear();
         drop(facts);
@@ -109,6 +120,7 @@ impl Filling {
             "some shards were not reached by {} connections in a row", shape.most_aside()
         );
         self.hold_off();
+        true
     }
 
     /// Takes over what a connection told of the node's shards.

@@ -79,6 +79,13 @@ impl SessionBuilder {
         self
     }
 
+    /// Limits each `USE`, that of a connect and those of [`Session::use_keyspace`](crate::Session::use_keyspace); as
+    /// [`init_timeout`](Self::init_timeout) by default.
+    pub fn keyspace_timeout(mut self, limit: Duration) -> Self {
+        self.draft.keyspace_timeout = Some(limit);
+        self
+    }
+
     /// Sends a heartbeat on a connection where nothing was answered for `interval`, and replaces the connection if that
     /// is not answered within `timeout` either; 30 s and the init timeout by default.
     pub fn heartbeat(mut self, interval: Duration, timeout: Duration) -> Self {
@@ -124,7 +131,7 @@ impl SessionBuilder {
     }
 
     /// Whether the schema is read and followed, for [`Session::schema`](crate::Session::schema) and for sending requests to
-    /// the nodes that hold their data; false by default.
+    /// the nodes that hold their data; true by default. It is read beside the requests, which never wait for it.
     pub fn schema_metadata(mut self, enabled: bool) -> Self {
         self.draft.schema = enabled;
         self
