@@ -1,5 +1,6 @@
 //! Connections of a node, and the choice among nodes.
 
+mod choice;
 mod filling;
 mod gate;
 mod keeper;

@@ -1,6 +1,6 @@
 //! The connections of a node at one moment; requests read it without a lock.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 
@@ -74,22 +74,40 @@ impl Live {
         owner.or_else(|| two(&mut open())).map(lesser)
     }
 
-    pub(super) fn load(&self, place: usize, now: Instant) -> u64 {
-        load(&self.slots[place].connection, now)
+    #[inline]
+    fn load(&self, place: usize, now: Instant) -> u64 {
+        self.wait(place, now).load
+    }
+
+    /// What there is to wait for on one of them.
+    #[inline]
+    pub(super) fn wait(&self, place: usize, now: Instant) -> Wait {
+        Wait::of(&self.slots[place].connection, now)
     }
 }
 
-/// How much there is to wait for on a connection: its requests in flight, weighed by how long it has been silent while
-/// they waited. After ten milliseconds of silence they weigh double, after a second a hundredfold: a frozen node loses
-/// its traffic to nodes that are merely busy.
-#[inline]
-pub(super) fn load(connection: &Connection, now: Instant) -> u64 {
-    let in_flight = connection.in_flight() as u64;
-    if in_flight == 0 {
-        return 0;
+/// What there is to wait for on a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Wait {
+    /// Its requests in flight, weighed by how long it has been silent while they waited: after ten milliseconds of silence
+    /// fourfold, after a second ten thousandfold. So a frozen node loses its traffic to nodes that are merely busy, and
+    /// also to those that stall with most of what they do since they wait for the frozen one.
+    pub(super) load: u64,
+    /// How long nothing has been answered while something waited.
+    pub(super) silent: Duration,
+}
+
+impl Wait {
+    #[inline]
+    fn of(connection: &Connection, now: Instant) -> Self {
+        let in_flight = connection.in_flight() as u64;
+        if in_flight == 0 {
+            return Self { load: 0, silent: Duration::ZERO };
+        }
+        let silent = connection.silent_for(now);
+        // Nearly milliseconds, without a division.
+        let millis = silent.as_secs().saturating_mul(1024).saturating_add(u64::from(silent.subsec_nanos() >> 20));
+        let weight = millis.saturating_add(10);
+        Self { load: in_flight.saturating_mul(weight.saturating_mul(weight)), silent }
     }
-    let silent = connection.silent_for(now);
-    // Nearly milliseconds, without a division.
-    let silent = silent.as_secs().saturating_mul(1024).saturating_add(u64::from(silent.subsec_nanos() >> 20));
-    in_flight.saturating_mul(silent.saturating_add(10))
 }

@@ -17,17 +17,12 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use self::draining::Draining;
-use super::{Node, Standing, live::Live, routing::Routing};
+use super::{Node, Standing, choice::Choice, routing::Routing};
 use crate::{
     connection::{Closed, Connection},
     control::Known,
     topology::{Refusal, SessionEvent, Token, Topology},
 };
-
-/// A node that says nothing for so long while requests wait on it is asked whether it lives.
-const SILENCE: Duration = Duration::from_millis(500);
-/// No connection that is silent for as long has a smaller load than this.
-const SUSPICIOUS: u64 = 480;
 
 /// The nodes of the cluster; cheap to clone.
 #[derive(Clone, Debug, Default)]
@@ -185,7 +180,7 @@ impl Nodes {
         self.shared.nodes.load().iter().any(|node| !node.was_tried())
     }
 
-    /// The lesser loaded of two connected nodes that are not among `tried`, with a connection, for a request that is sent
+    /// The lesser loaded of two connected nodes (see [`Choice`]) that are not among `tried`, with a connection, for a request that is sent
     /// at `now`: the one to the shard that owns its token, where there is one.
     ///
     /// Nodes of the preferred data centre come first; the others are asked only while none of them is connected.
@@ -198,62 +193,19 @@ impl Nodes {
     ) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
         let turn = self.turn();
-        let lesser_loaded = |local| lesser_loaded(&nodes, turn, tried, now, local, &token);
-        let found = lesser_loaded(true).or_else(|| lesser_loaded(false))?;
-        let connection = &found.live.slots[found.place].connection;
-        connection.picked(now);
-        Some((Arc::clone(found.node), Arc::clone(connection)))
-    }
-}
-
-/// A node, and the place of a connection among those that were looked at.
-struct Found<'a> {
-    node: &'a Arc<Node>,
-    live: Guard<Arc<Live>>,
-    place: usize,
-}
-
-impl Found<'_> {
-    /// A node that is passed over for its silence may merely be busy with something long: then it answers when it is
-    /// asked, and gets its share again. If it does not, its connections end, and with them the wait of what is on them.
-    #[cold]
-    fn look_closer(&self, now: Instant) {
-        if self.live.slots[self.place].connection.silent_for(now) >= SILENCE {
-            self.node.suspect();
-        }
-    }
-}
-
-/// The lesser loaded of two connected nodes, counted from `turn` on.
-#[inline]
-fn lesser_loaded<'a>(
-    nodes: &'a [Arc<Node>],
-    turn: usize,
-    tried: &[Uuid],
-    now: Instant,
-    local: bool,
-    token: &impl Fn() -> Option<Token>,
-) -> Option<Found<'a>> {
-    let count = nodes.len();
-    let mut first: Option<Found<'a>> = None;
-    for i in 0..count {
-        let node = &nodes[turn.wrapping_add(i) % count];
-        if node.is_local() != local || tried.contains(&node.host_id()) {
-            continue;
-        }
-        let live = node.live();
-        let Some(place) = live.best(now, turn, token) else { continue };
-        let found = Found { node, live, place };
-        let Some(before) = &first else {
-            first = Some(found);
-            continue;
+        let choose = |local| {
+            let mut choice = Choice::new(now);
+            for i in 0..nodes.len() {
+                let node = &nodes[turn.wrapping_add(i) % nodes.len()];
+                if node.is_local() != local || tried.contains(&node.host_id()) {
+                    continue;
+                }
+                if choice.offer(node, turn, &token) {
+                    break;
+                }
+            }
+            choice.take()
         };
-        let (load, least) = (found.live.load(found.place, now), before.live.load(before.place, now));
-        if load.max(least) >= SUSPICIOUS {
-            let passed_over = if load < least { before } else { &found };
-            passed_over.look_closer(now);
-        }
-        return if load < least { Some(found) } else { first };
+        choose(true).or_else(|| choose(false))
     }
-    first
 }

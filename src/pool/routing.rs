@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::watch, time::Instant};
 use uuid::Uuid;
 
-use super::{Node, Nodes, live::load};
+use super::{Node, Nodes, choice::Choice};
 use crate::{
     connection::Connection,
     topology::{NodeIndex, ReplicaSets, Snapshot, Strategy, Token, schema::Schema},
@@ -19,8 +19,6 @@ use crate::{
 
 /// Beyond so many entries a table is computed where it holds up nobody.
 const LARGE: usize = 20_000;
-/// A node that lets requests wait for so long without any answer is not preferred for its place alone.
-const SILENT_MILLIS: u128 = 500;
 
 /// The replicas of every keyspace that is told, by place in one list of nodes. It never changes.
 #[derive(Debug, Default)]
@@ -74,7 +72,7 @@ impl Routing {
     }
 
     /// A connected replica of the preferred data centre that is not among `tried`: the lesser loaded of two, or the first
-    /// in order.
+    /// in order that answers.
     #[inline]
     pub(crate) fn pick(
         &self,
@@ -86,34 +84,14 @@ impl Routing {
         let Wanted { replicas, token, in_order } = wanted;
         let (before, from) = replicas.split_at(if in_order || replicas.is_empty() { 0 } else { turn % replicas.len() });
         let nodes = from.iter().chain(before).filter_map(|index| self.nodes.get(index.get())?.as_ref());
-        let mut first: Option<(&Arc<Node>, Arc<Connection>)> = None;
+        let mut choice = Choice::new(now);
         for node in nodes.filter(|node| node.is_local() && !tried.contains(&node.host_id())) {
-            let live = node.live();
-            let Some(place) = live.best(now, turn, &|| Some(token)) else { continue };
-            let connection = &live.slots[place].connection;
-            let Some((_, least)) = &first else {
-                let connection = Arc::clone(connection);
-                if in_order && !is_silent(&connection, now) {
-                    connection.picked(now);
-                    return Some((Arc::clone(node), connection));
-                }
-                first = Some((node, connection));
-                continue;
-            };
-            if load(connection, now) < load(least, now) {
-                first = Some((node, Arc::clone(connection)));
+            if choice.offer(node, turn, &|| Some(token)) || in_order && choice.answers() {
+                break;
             }
-            break;
         }
-        let (node, connection) = first?;
-        connection.picked(now);
-        Some((Arc::clone(node), connection))
+        choice.take()
     }
-}
-
-/// Whether requests wait on it and nothing came for a while.
-fn is_silent(connection: &Connection, now: Instant) -> bool {
-    connection.in_flight() > 0 && connection.silent_for(now).as_millis() > SILENT_MILLIS
 }
 
 /// Computes the table anew whenever nodes or schema change, until dropped.

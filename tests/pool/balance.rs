@@ -1,9 +1,13 @@
 //! Which node a request goes to.
 
-use std::time::Duration;
+use std::{
+    sync::atomic::{AtomicUsize, Ordering},
+    time::Duration,
+};
 
 use messina::{
     Session, Statement,
+    error::Kind,
     testkit::{Answer, Stage, rows},
 };
 use tokio::time::Instant;
@@ -68,6 +72,44 @@ async fn a_frozen_node_loses_its_traffic_under_load() {
     let slow = took.iter().filter(|took| **took > SECOND).count();
     assert!(took.len() >= 4_900 && slow <= 25, "{slow} of {} were slow", took.len());
     drop(session);
+}
+
+/// driver 7.12: so it does while the others stall with every second request, since those wait for the frozen one.
+#[tokio::test(start_paused = true)]
+async fn a_frozen_node_loses_its_traffic_though_others_stall() {
+    for stall in [20, 60, 150, 300] {
+        let (world, session) = three_nodes(Duration::from_millis(3)).await;
+        steadily(&session, Duration::from_millis(5), SECOND).await;
+        world.node(1).freeze();
+        let seen = AtomicUsize::new(0);
+        world.cluster.prime_with(QUERY, move |_| {
+            let stalls = seen.fetch_add(1, Ordering::Relaxed) % 2 == 0;
+            let latency = if stalls { stall } else { 3 };
+            Answer::from(rows!["id int"; (1,)]).delayed(Duration::from_millis(latency))
+        });
+        let took = steadily(&session, Duration::from_millis(5), 2 * SECOND).await;
+        let slow = took.iter().filter(|took| **took > SECOND).count();
+        assert!(took.len() >= 390 && slow <= 2, "{slow} of {} were slow, stalling {stall} ms", took.len());
+        drop(session);
+    }
+}
+
+/// driver 7.12: the only node there is is asked whether it lives as well, long before its next heartbeat.
+#[tokio::test(start_paused = true)]
+async fn the_only_node_is_asked() {
+    let world = World::of(1).await;
+    world.cluster.prime(QUERY, rows!["id int"; (1,)]);
+    let session = world.builder().build().await.unwrap();
+    world.node(0).freeze();
+    let hanging = tokio::spawn({
+        let session = session.clone();
+        async move { session.execute(QUERY, ()).await.map(drop) }
+    });
+    tokio::time::sleep(SECOND).await;
+    let begun = Instant::now();
+    let second = session.execute(&Statement::new(QUERY).with_timeout(60 * SECOND), ()).await;
+    assert!(begun.elapsed() < 6 * SECOND, "{:?} {second:?}", begun.elapsed());
+    assert!(matches!(hanging.await.unwrap().unwrap_err().kind(), Kind::Connection));
 }
 
 /// driver 7.12: a node that is merely slower than the others gets less, not nothing.

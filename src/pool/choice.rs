@@ -1,0 +1,92 @@
+//! Which of the nodes that may answer a request is asked.
+
+use std::{sync::Arc, time::Duration};
+
+use arc_swap::Guard;
+use tokio::time::Instant;
+
+use super::{
+    Node,
+    live::{Live, Wait},
+};
+use crate::{connection::Connection, topology::Token};
+
+/// A node that says nothing for so long while requests wait on it is asked whether it lives.
+const SILENCE: Duration = Duration::from_millis(500);
+/// Of two nodes the lesser loaded is taken, unless it too lets requests wait for so long without any answer: when a node
+/// freezes, others that wait for it may stall for a while as well, and the third is looked at.
+const HESITATION: Duration = Duration::from_millis(8);
+/// So many nodes are looked at even then.
+const MOST: u8 = 4;
+
+/// The lesser loaded of the first two connected nodes that are offered, or of a few more while that one is silent.
+pub(super) struct Choice<'a> {
+    now: Instant,
+    looked_at: u8,
+    best: Option<Candidate<'a>>,
+}
+
+/// A node, and the place of a connection among those that were looked at.
+struct Candidate<'a> {
+    node: &'a Arc<Node>,
+    live: Guard<Arc<Live>>,
+    place: usize,
+    wait: Wait,
+}
+
+impl<'a> Choice<'a> {
+    /// For a request that is sent at `now`.
+    #[inline]
+    pub(super) fn new(now: Instant) -> Self {
+        Self { now, looked_at: 0, best: None }
+    }
+
+    /// Looks at a node; answers whether the choice is made. The token is that of [`Live::best`].
+    #[inline]
+    pub(super) fn offer(&mut self, node: &'a Arc<Node>, turn: usize, token: &impl Fn() -> Option<Token>) -> bool {
+        let live = node.live();
+        let Some(place) = live.best(self.now, turn, token) else { return false };
+        let wait = live.wait(place, self.now);
+        let other = Candidate { node, live, place, wait };
+        self.looked_at += 1;
+        match &mut self.best {
+            Some(best) if other.wait.load < best.wait.load => std::mem::replace(best, other).passed_over(),
+            Some(_) => other.passed_over(),
+            None => self.best = Some(other),
+        }
+        self.looked_at >= 2 && (!self.is_silent_for(HESITATION) || self.looked_at >= MOST)
+    }
+
+    /// Whether the one that is best so far answers.
+    #[inline]
+    pub(super) fn answers(&self) -> bool {
+        self.best.is_some() && !self.is_silent_for(SILENCE)
+    }
+
+    #[inline]
+    fn is_silent_for(&self, time: Duration) -> bool {
+        self.best.as_ref().is_some_and(|best| best.wait.silent >= time)
+    }
+
+    /// The node and its connection, on which a request waits from now on; `None` if none was connected.
+    #[inline]
+    pub(super) fn take(self) -> Option<(Arc<Node>, Arc<Connection>)> {
+        let best = self.best?;
+        // There was no better one; but it is known by this alone that something is wrong.
+        best.passed_over();
+        let connection = &best.live.slots[best.place].connection;
+        connection.picked(self.now);
+        Some((Arc::clone(best.node), Arc::clone(connection)))
+    }
+}
+
+impl Candidate<'_> {
+    /// A node that is passed over for its silence may merely be busy with something long: then it answers when it is
+    /// asked, and gets its share again. If it does not, its connections end, and with them the wait of what is on them.
+    #[inline]
+    fn passed_over(&self) {
+        if self.wait.silent >= SILENCE {
+            self.node.suspect();
+        }
+    }
+}
