@@ -1,6 +1,7 @@
 //! Connections of a node, and the choice among nodes.
 
 mod choice;
+mod doubt;
 mod filling;
 mod gate;
 mod keeper;

@@ -11,11 +11,15 @@ use super::{
 };
 use crate::{connection::Connection, topology::Token};
 
-/// A node that says nothing for so long while requests wait on it is asked whether it lives.
-const SILENCE: Duration = Duration::from_millis(500);
-/// Of two nodes the lesser loaded is taken, unless it too lets requests wait for so long without any answer: when a node
-/// freezes, others that wait for it may stall for a while as well, and the third is looked at.
+/// A node that says nothing for so long while requests wait on it is asked whether it lives. Until it answers, others are
+/// taken if there are any: when a node freezes, those that wait for it may be as silent with what they were asked, but
+/// they answer this.
+const SILENCE: Duration = Duration::from_millis(20);
+/// Of two nodes the lesser loaded is taken, unless it too lets requests wait for so long without any answer: then the
+/// third is looked at.
 const HESITATION: Duration = Duration::from_millis(8);
+/// Where the order of the nodes matters, one is passed over when it has been silent for so long.
+const LONG: Duration = Duration::from_millis(500);
 /// So many nodes are looked at even then.
 const MOST: u8 = 4;
 
@@ -32,6 +36,8 @@ struct Candidate<'a> {
     live: Guard<Arc<Live>>,
     place: usize,
     wait: Wait,
+    /// What it is compared by: whether it is asked if it lives, and its load.
+    rank: (bool, u64),
 }
 
 impl<'a> Choice<'a> {
@@ -47,25 +53,26 @@ impl<'a> Choice<'a> {
         let live = node.live();
         let Some(place) = live.best(self.now, turn, token) else { return false };
         let wait = live.wait(place, self.now);
-        let other = Candidate { node, live, place, wait };
+        let rank = (node.is_suspected(), wait.load);
+        let other = Candidate { node, live, place, wait, rank };
         self.looked_at += 1;
         match &mut self.best {
-            Some(best) if other.wait.load < best.wait.load => std::mem::replace(best, other).passed_over(),
-            Some(_) => other.passed_over(),
+            Some(best) if other.rank < best.rank => std::mem::replace(best, other).look_closer(self.now),
+            Some(_) => other.look_closer(self.now),
             None => self.best = Some(other),
         }
-        self.looked_at >= 2 && (!self.is_silent_for(HESITATION) || self.looked_at >= MOST)
+        self.looked_at >= 2 && (!self.is_dubious() || self.looked_at >= MOST)
     }
 
-    /// Whether the one that is best so far answers.
+    /// Whether a node was found that has not been silent for long.
     #[inline]
     pub(super) fn answers(&self) -> bool {
-        self.best.is_some() && !self.is_silent_for(SILENCE)
+        self.best.as_ref().is_some_and(|best| best.wait.silent < LONG)
     }
 
     #[inline]
-    fn is_silent_for(&self, time: Duration) -> bool {
-        self.best.as_ref().is_some_and(|best| best.wait.silent >= time)
+    fn is_dubious(&self) -> bool {
+        self.best.as_ref().is_some_and(|best| best.rank.0 || best.wait.silent >= HESITATION)
     }
 
     /// The node and its connection, on which a request waits from now on; `None` if none was connected.
@@ -73,7 +80,7 @@ impl<'a> Choice<'a> {
     pub(super) fn take(self) -> Option<(Arc<Node>, Arc<Connection>)> {
         let best = self.best?;
         // There was no better one; but it is known by this alone that something is wrong.
-        best.passed_over();
+        best.look_closer(self.now);
         let connection = &best.live.slots[best.place].connection;
         connection.picked(self.now);
         Some((Arc::clone(best.node), Arc::clone(connection)))
@@ -81,12 +88,12 @@ impl<'a> Choice<'a> {
 }
 
 impl Candidate<'_> {
-    /// A node that is passed over for its silence may merely be busy with something long: then it answers when it is
-    /// asked, and gets its share again. If it does not, its connections end, and with them the wait of what is on them.
+    /// A node that is silent may merely be busy with something long: then it answers when it is asked, and gets its share
+    /// again. If it does not, its connections end, and with them the wait of what is on them.
     #[inline]
-    fn passed_over(&self) {
+    fn look_closer(&self, now: Instant) {
         if self.wait.silent >= SILENCE {
-            self.node.suspect();
+            self.node.suspect(now);
         }
     }
 }

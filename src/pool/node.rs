@@ -16,6 +16,7 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use super::{
+    doubt::Doubt,
     live::{Live, Slot},
     state::Standing,
 };
@@ -34,8 +35,7 @@ pub(crate) struct Node {
     live: ArcSwap<Live>,
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
-    /// Its connections are asked, or about to be asked, whether they live.
-    suspected: AtomicBool,
+    doubt: Doubt,
     pub(super) facts: Mutex<Facts>,
     metrics: NodeMetrics,
     woken: Notify,
@@ -98,7 +98,7 @@ impl Node {
             live: ArcSwap::default(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
-            suspected: AtomicBool::new(false),
+            doubt: Doubt::default(),
             metrics: metrics.node(facts.info.host_id),
             facts: Mutex::new(facts),
             woken: Notify::new(),
@@ -267,17 +267,23 @@ impl Node {
         self.woken.notify_one();
     }
 
-    /// Asks, unless that is under way already.
+    /// Asks whether it lives, unless it was asked a moment ago.
     #[cold]
-    pub(super) fn suspect(&self) {
-        if !self.suspected.swap(true, Ordering::Relaxed) {
+    pub(super) fn suspect(&self, now: Instant) {
+        if self.doubt.ask(now) {
             self.check();
         }
     }
 
+    /// Whether it was suspected, and has not answered.
+    #[inline]
+    pub(super) fn is_suspected(&self) -> bool {
+        self.doubt.is_asked()
+    }
+
     /// Every connection has answered, or has ended.
     pub(super) fn checked(&self) {
-        self.suspected.store(false, Ordering::Relaxed);
+        self.doubt.settle();
     }
 
     pub(super) fn woken(&self) -> impl Future<Output = ()> + '_ {
