@@ -44,6 +44,7 @@ pub mod balance;
 pub mod headers;
 pub mod encoding;
 pub mod sign;
+mod wire;
 pub mod prepare;
 pub mod client;
 pub mod probe;

@@ -26,83 +26,23 @@ use aws_sdk_dynamodb::{
     Client,
     config::{Builder, Config, Region, StalledStreamProtectionConfig},
 };
-use http::HeaderName;
 
 use self::{affinity::AffinityInterceptor, connector::Balanced, headers::HeaderInterceptor};
 use super::{
     client::Alternator,
-    encoding::{Compression, DECODED},
-    headers::UserAgent,
+    wire::{Wire, wire_options},
 };
 
 /// What the adapter changes of requests and answers.
-#[derive(Clone, Debug)]
+///
+/// By default: slim headers with the user agent `messina/VERSION`; nothing is compressed. With all headers the user agent
+/// is the SDK's.
+#[derive(Clone, Debug, Default)]
 pub struct SdkOptions {
-    compression: Option<Compression>,
-    compressed_answers: bool,
-    longest_answer: usize,
-    slim: bool,
-    user_agent: UserAgent,
-    kept: Vec<HeaderName>,
+    pub(super) wire: Wire,
 }
 
-impl Default for SdkOptions {
-    /// Slim headers with the user agent `messina/VERSION`; nothing is compressed.
-    fn default() -> Self {
-        Self {
-            compression: None,
-            compressed_answers: false,
-            longest_answer: DECODED,
-            slim: true,
-            user_agent: UserAgent::Default,
-            kept: Vec::new(),
-        }
-    }
-}
-
-impl SdkOptions {
-    /// Compresses requests, before they are signed; servers before 2026.1 refuse them.
-    #[must_use]
-    pub const fn compressed(mut self, compression: Compression) -> Self {
-        self.compression = Some(compression);
-        self
-    }
-
-    /// Asks for compressed answers.
-    #[must_use]
-    pub const fn with_compressed_answers(mut self) -> Self {
-        self.compressed_answers = true;
-        self
-    }
-
-    /// The longest answer after decompression, in bytes (64 MiB).
-    #[must_use]
-    pub const fn with_longest_answer(mut self, bytes: usize) -> Self {
-        self.longest_answer = bytes;
-        self
-    }
-
-    /// Sends every header of the SDK, its user agent too.
-    #[must_use]
-    pub const fn with_all_headers(mut self) -> Self {
-        self.slim = false;
-        self
-    }
-
-    /// A header that is kept among the slim ones, such as one of an interceptor of your own.
-    #[must_use]
-    pub fn with_kept_header(mut self, name: HeaderName) -> Self {
-        self.kept.push(name);
-        self
-    }
-
-    /// The user agent of slim headers.
-    #[must_use]
-    pub fn with_user_agent(mut self, user_agent: UserAgent) -> Self {
-        self.user_agent = user_agent;
-        self
-    }
-}
+wire_options!(SdkOptions);
 
 /// The SDK's client over the live nodes.
 ///
@@ -117,8 +57,8 @@ pub fn client(alternator: &Alternator, options: SdkOptions, configure: impl FnOn
         .stalled_stream_protection(StalledStreamProtectionConfig::disabled());
     let config = configure(config)
         .endpoint_url(alternator.endpoint())
-        .http_client(Balanced::new(alternator.service(), options.longest_answer))
-        .interceptor(HeaderInterceptor::new(options));
+        .http_client(Balanced::new(alternator.service(), options.wire.longest_answer))
+        .interceptor(HeaderInterceptor::new(options.wire));
     if alternator.inner().keys.is_none() {
         return Client::from_conf(config.build());
     }

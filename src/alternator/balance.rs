@@ -6,9 +6,12 @@
 //! nodes were tried the plan begins anew, after a short delay. Whatever an attempt ends with is told to the health of
 //! its node.
 
+mod attempt;
+mod ends;
 mod error;
 mod header_limit;
 mod operation;
+mod planned;
 mod run;
 
 use std::{

@@ -1,5 +1,6 @@
 //! The client: its handle, how it is made, what it shows.
 
+mod build_error;
 mod builder;
 mod status;
 
@@ -15,7 +16,8 @@ use tokio::{
 
 pub(super) use self::builder::{USER_AGENT, exchange};
 pub use self::{
-    builder::{AlternatorBuilder, BuildError},
+    build_error::BuildError,
+    builder::AlternatorBuilder,
     status::{NodeStatus, NotReady, Status},
 };
 use super::{
@@ -66,6 +68,8 @@ pub(super) struct Inner {
     endpoint: String,
     pub(super) balance: BalanceOptions,
     pub(super) keys: Option<super::keys::Keys>,
+    /// What it was built of.
+    settings: AlternatorBuilder,
     task: Mutex<Option<JoinHandle<()>>>,
 }
 
@@ -83,6 +87,13 @@ impl Alternator {
     #[must_use]
     pub fn builder() -> AlternatorBuilder {
         AlternatorBuilder::new()
+    }
+
+    /// What this client was built of, for another one that differs a little: with another scope, say. The two share
+    /// nothing, but for an HTTP client or a resolver that was given.
+    #[must_use]
+    pub fn to_builder(&self) -> AlternatorBuilder {
+        self.inner.settings.clone()
     }
 
     /// Waits until a node has told the nodes of a scope, at most for `limit`.

@@ -1,5 +1,7 @@
 //! Compression: of requests if that makes them smaller, of answers within a limit.
 
+mod decoder;
+
 use std::{
     fmt,
     io::Write,
@@ -9,15 +11,13 @@ use std::{
 };
 
 use bytes::Bytes;
-use flate2::{
-    Decompress, FlushDecompress, Status,
-    write::{GzDecoder, GzEncoder},
-};
-use http::{HeaderMap, HeaderValue, Request, Response, header};
+use flate2::write::GzEncoder;
+use http::{HeaderValue, Request, Response, header};
 use http_body::{Body, Frame};
 use messina_layers::BoxError;
 use pin_project_lite::pin_project;
 
+use self::decoder::Decoder;
 use super::http::Payload;
 
 /// How requests are compressed. Servers before 2026.1 refuse compressed requests.
@@ -86,12 +86,6 @@ pub(super) const ACCEPTED: &str = "gzip, deflate";
 /// The longest answer after decompression.
 pub(super) const DECODED: usize = 64 << 20;
 
-enum Decoder {
-    Plain,
-    Gzip(Box<GzDecoder<Vec<u8>>>),
-    Deflate { inflate: Box<Decompress>, ended: bool },
-}
-
 pin_project! {
     /// The body of an answer, decompressed as it arrives.
     ///
@@ -152,7 +146,7 @@ impl std::error::Error for DecodeError {
 /// Puts the decompression around the body of an answer that is compressed; `limit` is the longest body after it.
 pub fn decoded<B>(answer: Response<B>, limit: usize) -> Response<Decoded<B>> {
     let (mut parts, inner) = answer.into_parts();
-    let decoder = decoder_of(&parts.headers);
+    let decoder = Decoder::of(&parts.headers);
     let mut checksum = None;
     if !matches!(decoder, Decoder::Plain) {
         parts.headers.remove(header::CONTENT_ENCODING);
@@ -163,82 +157,6 @@ pub fn decoded<B>(answer: Response<B>, limit: usize) -> Response<Decoded<B>> {
     }
     let body = Decoded { inner, decoder, checksum, left: limit, any: false, ended: false };
     Response::from_parts(parts, body)
-}
-
-fn decoder_of(headers: &HeaderMap) -> Decoder {
-    let mut values = headers.get_all(header::CONTENT_ENCODING).iter();
-    let (Some(Ok(value)), None) = (values.next().map(HeaderValue::to_str), values.next()) else {
-        return Decoder::Plain;
-    };
-    let token = value.split(';').next().unwrap_or_default().trim();
-    match token {
-        _ if value.contains(',') => Decoder::Plain,
-        _ if token.eq_ignore_ascii_case("gzip") => Decoder::Gzip(Box::new(GzDecoder::new(Vec::new()))),
-        _ if token.eq_ignore_ascii_case("deflate") => {
-            Decoder::Deflate { inflate: Box::new(Decompress::new(true)), ended: false }
-        }
-        _ => Decoder::Plain,
-    }
-}
-
-/// How much is decompressed at a time: no more than a thousand times as much can come out before it is counted.
-const PIECE: usize = 1024;
-
-impl Decoder {
-    fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>, left: &mut usize) -> Result<(), DecodeError> {
-        for piece in bytes.chunks(PIECE) {
-            let before = out.len();
-            match self {
-                Self::Plain => out.extend_from_slice(piece),
-                Self::Gzip(decoder) => {
-                    decoder.write_all(piece).map_err(|_| DecodeError::Corrupt)?;
-                    out.append(decoder.get_mut());
-                }
-                Self::Deflate { inflate, ended } => inflate_piece(inflate, ended, piece, out)?,
-            }
-            *left = left.checked_sub(out.len() - before).ok_or(DecodeError::TooLong)?;
-        }
-        Ok(())
-    }
-
-    fn finish(&mut self, out: &mut Vec<u8>, left: &mut usize) -> Result<(), DecodeError> {
-        match self {
-            Self::Plain => Ok(()),
-            Self::Gzip(decoder) => {
-                decoder.try_finish().map_err(|_| DecodeError::Corrupt)?;
-                let before = out.len();
-                out.append(decoder.get_mut());
-                *left = left.checked_sub(out.len() - before).ok_or(DecodeError::TooLong)?;
-                Ok(())
-            }
-            Self::Deflate { ended: true, .. } => Ok(()),
-            Self::Deflate { .. } => Err(DecodeError::Corrupt),
-        }
-    }
-}
-
-fn inflate_piece(
-    inflate: &mut Decompress,
-    ended: &mut bool,
-    piece: &[u8],
-    out: &mut Vec<u8>,
-) -> Result<(), DecodeError> {
-    let mut rest = piece;
-    let mut buffer = [0; 8192];
-    loop {
-        if *ended {
-            return if rest.is_empty() { Ok(()) } else { Err(DecodeError::Corrupt) };
-        }
-        let (read, written) = (inflate.total_in(), inflate.total_out());
-        let status = inflate.decompress(rest, &mut buffer, FlushDecompress::None).map_err(|_| DecodeError::Corrupt)?;
-        let (read, written) = ((inflate.total_in() - read) as usize, (inflate.total_out() - written) as usize);
-        rest = &rest[read..];
-        out.extend_from_slice(&buffer[..written]);
-        *ended = status == Status::StreamEnd;
-        if !*ended && read == 0 && written == 0 {
-            return if rest.is_empty() { Ok(()) } else { Err(DecodeError::Corrupt) };
-        }
-    }
 }
 
 impl<B> Body for Decoded<B>

@@ -78,6 +78,17 @@ pub enum State {
     Down,
 }
 
+impl State {
+    /// Its word in the metrics.
+    pub(super) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Quarantined => "quarantined",
+            Self::Down => "down",
+        }
+    }
+}
+
 /// How an attempt or a probe ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Outcome {

@@ -1,24 +1,27 @@
 //! The task that polls: discovery at the pace of requests, probes of nodes that have to prove themselves.
 
+mod lookup;
+mod probing;
 mod questions;
 
 use std::{
     future::{pending, poll_fn},
-    panic::AssertUnwindSafe,
     sync::{Arc, atomic::Ordering},
     task::Poll,
     time::Duration,
 };
 
-use futures_util::{FutureExt, StreamExt, future::BoxFuture, stream::FuturesUnordered};
-use messina_layers::{BoxError, Resolved};
-use tokio::time::{Instant, sleep_until, timeout};
-use tower::ServiceExt;
+use futures_util::{StreamExt, future::BoxFuture, stream::FuturesUnordered};
+use tokio::time::{Instant, sleep_until};
 
-use self::questions::{Answered, Questions};
+use self::{
+    lookup::Lookup,
+    probing::Probed,
+    questions::{Answered, Questions},
+};
 use super::{
     ask::{AskError, Asker},
-    discovery::{Candidate, Cycle, CycleLimits, Finding, Reply, ResolvedSeed, Step, Verdict, candidates},
+    discovery::{Cycle, CycleLimits, Finding, Reply, ResolvedSeed, Step, Verdict, candidates},
     events::Event,
     health::Outcome,
     http::AddressResolver,
@@ -30,9 +33,6 @@ use super::{
     scope::ScopeChain,
 };
 
-/// How long a lookup of seeds may hold a poll back while nodes are known that can be asked.
-const LOOKUP_BESIDE: Duration = Duration::from_millis(300);
-const LOOKUP: Duration = Duration::from_secs(3);
 /// How often it is looked whether a node is to be probed.
 const PROBE_TICK: Duration = Duration::from_secs(1);
 
@@ -62,9 +62,6 @@ pub(super) struct Poller {
     pub(super) filters: questions::FilterBook,
     pub(super) failures: Vec<(Node, Arc<str>)>,
 }
-
-type Lookup = BoxFuture<'static, Vec<ResolvedSeed>>;
-type Probed = (Node, u64, bool);
 
 impl Poller {
     /// Polls until the client is closed. Dropping the future ends everything that is under way.
@@ -116,35 +113,6 @@ impl Poller {
         self.pace.next(now, self.shared.randomness.draw())
     }
 
-    /// Every address of every seed; those that cannot be looked up in time have none in this cycle.
-    fn look_up(&self) -> Lookup {
-        let known = self.tracks.iter().any(|track| !track.live.known().is_empty());
-        let limit = if known { LOOKUP_BESIDE } else { LOOKUP };
-        let resolve = |node: &Node| {
-            let (node, resolver, address) = (node.clone(), self.resolver.clone(), node.address().clone());
-            async move {
-                let port = address.port();
-                let lookup = async move { resolver.oneshot(address).await };
-                let answer = timeout(limit, AssertUnwindSafe(lookup).catch_unwind()).await;
-                let addresses = match answer {
-                    Ok(Ok(Ok(answer))) => answer.into_iter().map(|item: Resolved| item.socket(port)).collect(),
-                    failed => {
-                        let cause = match failed {
-                            Ok(Ok(Err(error))) => error,
-                            Ok(Err(_)) => BoxError::from("the resolver panicked"),
-                            _ => BoxError::from("no answer in time"),
-                        };
-                        tracing::warn!(seed = %node, error = %cause, "the seed cannot be looked up");
-                        Vec::new()
-                    }
-                };
-                ResolvedSeed { node, addresses }
-            }
-        };
-        let lookups: Vec<_> = self.seeds.iter().map(resolve).collect();
-        futures_util::future::join_all(lookups).boxed()
-    }
-
     fn begin(&mut self, seeds: &[ResolvedSeed], sequence: u64) -> Vec<Running> {
         self.failures.clear();
         for seed in seeds.iter().filter(|seed| seed.addresses.is_empty()) {
@@ -182,6 +150,9 @@ impl Poller {
             }
         });
         for (track, verdict) in done {
+            if track == 0 {
+                self.shared.metrics.refreshed(verdict.finding.as_str());
+            }
             self.apply(track, &verdict, true);
         }
         deadline
@@ -271,23 +242,6 @@ impl Poller {
         let wide = self.tracks.get(1).map(|track| Arc::new(self.shared.routes(track.live.routing())));
         let routes = Arc::new(self.shared.routes(main.routing()));
         self.shared.publish(View { live: main.clone(), routes, wide, failures: self.failures.clone() });
-    }
-
-    fn start_probes(&self, running: &mut FuturesUnordered<BoxFuture<'static, Probed>>, now: Instant) {
-        let mut guarded = self.shared.guarded();
-        let guarded = &mut *guarded;
-        for track in &self.tracks {
-            guarded.probes.schedule(track.live.routing(), &guarded.book, now);
-        }
-        while let Some(probe) = guarded.probes.start(&guarded.book, now) {
-            let asker = self.asker.clone();
-            running.push(Box::pin(async move {
-                let candidate = Candidate { node: probe.node.clone(), dial: None };
-                let status = AssertUnwindSafe(asker.status(&candidate, "/localnodes", probe.deadline)).catch_unwind();
-                let alive = matches!(status.await, Ok(Ok(200)));
-                (probe.node, probe.generation, alive)
-            }));
-        }
     }
 
     pub(super) fn prepare(&self) {

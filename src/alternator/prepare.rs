@@ -23,78 +23,30 @@ use tower_service::Service;
 use self::lookup::affinity;
 use super::{
     client::Inner,
-    encoding::{ACCEPTED, Compress, Compression, DECODED, Decoded, decoded},
-    headers::{UserAgent, slim},
+    encoding::{ACCEPTED, Compress, Decoded, decoded},
+    headers::slim,
     http::Payload,
     sign::{SignError, Signer},
+    wire::{Wire, wire_options},
 };
 
 /// What is done to requests before they are sent, and to answers.
-#[derive(Clone, Debug)]
+///
+/// By default: not signed, not compressed, answers neither, no header but those that the server needs, and the user agent
+/// `messina/VERSION` where a request has none.
+#[derive(Clone, Debug, Default)]
 pub struct RequestOptions {
     signer: Option<Signer>,
-    compression: Option<Compression>,
-    compressed_answers: bool,
-    longest_answer: usize,
-    user_agent: UserAgent,
-    slim: bool,
+    pub(super) wire: Wire,
 }
 
-impl Default for RequestOptions {
-    /// Not signed, not compressed, answers neither, every header but those that the server does not need, and the
-    /// user agent `messina/VERSION`.
-    fn default() -> Self {
-        Self {
-            signer: None,
-            compression: None,
-            compressed_answers: false,
-            longest_answer: DECODED,
-            user_agent: UserAgent::Default,
-            slim: true,
-        }
-    }
-}
+wire_options!(RequestOptions);
 
 impl RequestOptions {
     /// Signs every request, once, before a node is chosen.
     #[must_use]
     pub fn signed(mut self, signer: Signer) -> Self {
         self.signer = Some(signer);
-        self
-    }
-
-    /// Compresses requests; servers before 2026.1 refuse them.
-    #[must_use]
-    pub const fn compressed(mut self, compression: Compression) -> Self {
-        self.compression = Some(compression);
-        self
-    }
-
-    /// Asks for compressed answers.
-    #[must_use]
-    pub const fn with_compressed_answers(mut self) -> Self {
-        self.compressed_answers = true;
-        self
-    }
-
-    /// The longest answer after decompression, in bytes (64 MiB).
-    #[must_use]
-    pub const fn with_longest_answer(mut self, bytes: usize) -> Self {
-        self.longest_answer = bytes;
-        self
-    }
-
-    /// The user agent.
-    #[must_use]
-    pub fn with_user_agent(mut self, user_agent: UserAgent) -> Self {
-        self.user_agent = user_agent;
-        self
-    }
-
-    /// Sends every header that a request has.
-    #[must_use]
-    pub const fn with_all_headers(mut self) -> Self {
-        self.slim = false;
         self
     }
 }
@@ -146,7 +98,7 @@ where
     fn call(&mut self, mut request: Request<Payload>) -> PrepareFuture<S> {
         let options = &self.layer.options;
         affinity(&self.layer.inner, &self.service, options, &mut request);
-        let limit = options.longest_answer;
+        let limit = options.wire.longest_answer;
         match prepare(options, &mut request) {
             Ok(()) => PrepareFuture { sending: Some(Oneshot::new(self.service.clone(), request)), failed: None, limit },
             Err(error) => PrepareFuture { sending: None, failed: Some(error), limit },
@@ -156,20 +108,21 @@ where
 
 /// Everything that has to be done before the request is signed, and the signature.
 fn prepare(options: &RequestOptions, request: &mut Request<Payload>) -> Result<(), SignError> {
+    let wire = &options.wire;
     let compression = match request.extensions_mut().remove::<Compress>() {
         Some(Compress(compression)) => compression,
-        None => options.compression,
+        None => wire.compression,
     };
     if let Some(compression) = compression {
         compression.apply(request);
     }
     let headers = request.headers_mut();
-    if options.compressed_answers {
+    if wire.compressed_answers {
         headers.insert(header::ACCEPT_ENCODING, HeaderValue::from_static(ACCEPTED));
     }
-    options.user_agent.apply(headers);
-    if options.slim {
-        slim(headers, &[]);
+    wire.user_agent.apply(headers);
+    if wire.slim {
+        slim(headers, &wire.kept);
     }
     match &options.signer {
         Some(signer) => signer.sign(request, SystemTime::now()),

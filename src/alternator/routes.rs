@@ -26,6 +26,7 @@ use super::{
     nodes::NodeList,
     plan::{Randomness, Standing},
 };
+use crate::metrics::AlternatorMetrics;
 
 /// How long after the last poll a failed request may ask for the next one.
 const HURRY: Duration = Duration::from_millis(200);
@@ -109,6 +110,7 @@ pub(super) struct Shared {
     pub(super) view: ArcSwap<View>,
     pub(super) guarded: Mutex<Guarded>,
     pub(super) randomness: Randomness,
+    pub(super) metrics: AlternatorMetrics,
     pub(super) events: broadcast::Sender<Event>,
     /// Grows with each view.
     pub(super) version: watch::Sender<u64>,
@@ -123,13 +125,21 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    pub(super) fn new(live: LiveNodes, book: Book, probes: Probes, randomness: Randomness, idle: Duration) -> Self {
+    pub(super) fn new(
+        live: LiveNodes,
+        book: Book,
+        probes: Probes,
+        randomness: Randomness,
+        metrics: AlternatorMetrics,
+        idle: Duration,
+    ) -> Self {
         let guarded = Guarded { book, probes, marks: HashMap::new() };
         let view = View { live, routes: Arc::default(), wide: None, failures: Vec::new() };
         Self {
             view: ArcSwap::from_pointee(view),
             guarded: Mutex::new(guarded),
             randomness,
+            metrics,
             events: broadcast::Sender::new(256),
             version: watch::Sender::new(0),
             closed: watch::Sender::new(false),
@@ -222,6 +232,7 @@ impl Shared {
     fn tell_moved(&self, moved: Option<Moved>) {
         if let Some(Moved { node, from, to }) = moved {
             tracing::info!(%node, ?from, ?to, "node changed its state");
+            self.metrics.moved(from.as_str(), to.as_str());
             self.tell(Event::Moved { node, from, to });
         }
     }
@@ -270,6 +281,7 @@ impl Shared {
             view.routes.nodes.contains(node) || wide.is_some_and(|routes| routes.nodes.contains(node))
         });
         drop(guarded);
+        self.metrics.nodes(view.routes.marks.len());
         self.view.store(Arc::new(view));
         self.version.send_modify(|version| *version += 1);
     }

@@ -31,7 +31,7 @@ pub enum MetricKind {
 }
 
 macro_rules! metrics {
-    ($( $kind:ident $constant:ident = $name:literal, $unit:ident, [$($label:literal),*], $help:literal; )*) => {
+    ($(#[$about:meta])* $list:ident: $( $kind:ident $constant:ident = $name:literal, $unit:ident, [$($label:literal),*], $help:literal; )*) => {
         $(
             #[doc = $help]
             #[doc = ""]
@@ -39,8 +39,8 @@ macro_rules! metrics {
             pub const $constant: &str = $name;
         )*
 
-        /// Every metric of a session, in the order of its documentation.
-        pub const ALL: &[Metric] = &[
+        $(#[$about])*
+        pub const $list: &[Metric] = &[
             $( Metric {
                 name: $name,
                 kind: MetricKind::$kind,
@@ -53,6 +53,9 @@ macro_rules! metrics {
 }
 
 metrics! {
+    /// Every metric of a session, in the order of its documentation.
+    ALL:
+
     Counter REQUESTS = "messina_requests_total", Count, [],
         "Requests that were begun; each counts once, however many tries it takes.";
     Histogram REQUEST_DURATION = "messina_request_duration_seconds", Seconds, [],
@@ -108,4 +111,27 @@ metrics! {
         "Rounds for a control connection that found none.";
     Gauge CONTROL_RECONNECT_DELAY = "messina_control_reconnect_delay_seconds", Seconds, [],
         "The pause before the next round for a control connection, 0 while there is one.";
+}
+
+metrics! {
+    /// Every metric of an Alternator client, in the order of its documentation. Its nodes are known by their addresses
+    /// only, so none of these tells them apart.
+    ALTERNATOR:
+
+    Counter ALTERNATOR_REQUESTS = "messina_alternator_requests_total", Count, [],
+        "Requests that were begun; each counts once, however many attempts it takes.";
+    Histogram ALTERNATOR_REQUEST_DURATION = "messina_alternator_request_duration_seconds", Seconds, [],
+        "How long requests took from their beginning to the head of their answer or their error.";
+    Counter ALTERNATOR_REQUEST_ERRORS = "messina_alternator_request_errors_total", Count, ["kind"],
+        "Requests that ended without an answer: `no-route`, `all-down`, `closed`, `invalid`, `unsigned`, `exhausted`, `broken` or `timeout`.";
+    Counter ALTERNATOR_ATTEMPTS = "messina_alternator_attempts_total", Count, ["outcome"],
+        "Attempts that ended: `answered`, `refused`, `silent`, `broken`, or `dropped` because another one was answered or the request was given up.";
+    Counter ALTERNATOR_FAILOVERS = "messina_alternator_failovers_total", Count, ["reason"],
+        "Further nodes that a request was sent to, by what the node before did: `refused`, `silent`, `broken`, `status` (it answered 503, or another error of a server), or `hedge` (it was slow).";
+    Counter ALTERNATOR_TRANSITIONS = "messina_alternator_node_transitions_total", Count, ["from", "to"],
+        "Nodes that changed their state: `active`, `quarantined` or `down`.";
+    Counter ALTERNATOR_REFRESHES = "messina_alternator_list_refreshes_total", Count, ["outcome"],
+        "Polls that ended: `nodes`, `empty` (everybody says that there are none), `silence` (nobody answered) or `unclear` (no answer was of use).";
+    Gauge ALTERNATOR_NODES = "messina_alternator_nodes", Count, [],
+        "Nodes that requests may go to.";
 }

@@ -2,7 +2,7 @@
 
 use metrics::{Counter, Gauge, Histogram, Key, Label, Level, Metadata};
 
-use super::names::{ALL, Metric, MetricKind};
+use super::names::{Metric, MetricKind};
 
 static METADATA: Metadata<'static> = Metadata::new("messina", Level::INFO, Some("messina"));
 
@@ -26,10 +26,10 @@ impl Naming {
         }
     }
 
-    /// Tells the recorder in force about every metric.
-    pub(super) fn describe(&self) {
+    /// Tells the recorder in force about these metrics.
+    pub(super) fn describe(&self, list: &[Metric]) {
         metrics::with_recorder(|recorder| {
-            for Metric { name, kind, unit, help, .. } in ALL {
+            for Metric { name, kind, unit, help, .. } in list {
                 let (name, unit, help) = (self.name(name).into(), Some(*unit), (*help).into());
                 match kind {
                     MetricKind::Counter => recorder.describe_counter(name, unit, help),

@@ -36,7 +36,7 @@ pub(super) struct Handles {
 impl SessionMetrics {
     /// Describes every metric, and makes the handles, with the recorder in force.
     pub(crate) fn new(naming: &Naming) -> Self {
-        naming.describe();
+        naming.describe(names::ALL);
         messina_layers::metrics::describe();
         let handles = Handles {
             requests: naming.counter(names::REQUESTS, &[]),

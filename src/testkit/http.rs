@@ -1,5 +1,6 @@
 //! A cluster of HTTP nodes that answer as ScyllaDB's Alternator does, with switches for what goes wrong.
 
+mod fault;
 mod forward;
 mod node;
 mod signature;
@@ -9,7 +10,8 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-pub use node::{HttpFault, HttpNode, On};
+pub use fault::{HttpFault, On};
+pub use node::HttpNode;
 pub use wire::{HttpReply, HttpRequest};
 
 use super::door::fresh_loopback_ip;

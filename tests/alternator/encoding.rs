@@ -38,7 +38,7 @@ async fn read(encoding: Option<&str>, body: Vec<u8>, limit: usize) -> Result<(Re
 }
 
 /// alternator 7.4: one encoding is taken off, without regard to case and parameters, and the headers with it.
-/// alternator 8: gzip, deflate, `GZIP`, `gzip;q=1` (J 115, 130-132).
+/// alternator 8: gzip, deflate, `GZIP`, `gzip;q=1` (J 115, 130-132; S 27454).
 #[tokio::test]
 async fn one_encoding() {
     let text = b"the same, the same, the same, the same".repeat(100);

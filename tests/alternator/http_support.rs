@@ -43,3 +43,10 @@ pub(crate) async fn eventually(what: &str, mut check: impl FnMut() -> bool) {
 pub(crate) fn requests(cluster: &HttpCluster) -> Vec<usize> {
     cluster.nodes().iter().map(messina::testkit::http::HttpNode::requests).collect()
 }
+
+/// Which of the nodes requests may go to.
+pub(crate) fn listed(alternator: &Alternator, cluster: &HttpCluster) -> Vec<usize> {
+    let nodes = alternator.nodes();
+    let has = |node: &usize| nodes.contains(&cluster.url(*node).parse().unwrap());
+    (0..cluster.nodes().len()).filter(has).collect()
+}

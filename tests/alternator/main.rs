@@ -4,6 +4,7 @@
 mod affinity;
 mod batch;
 mod candidates;
+mod copies;
 mod discovery;
 mod discovery_limits;
 mod encoding;
@@ -12,14 +13,18 @@ mod generator;
 mod health;
 mod http_support;
 mod key_names;
-mod live_io;
 mod live_nodes;
+mod live_scopes;
 mod localnodes;
+mod lookups;
+mod members;
+mod metrics;
 mod node;
 mod pace;
 mod plan;
 mod plan_cost;
 mod plan_vectors;
+mod polls;
 mod probes;
 mod scope;
 #[cfg(feature = "aws-sdk")]

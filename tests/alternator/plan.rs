@@ -93,6 +93,7 @@ fn standing_is_read_at_each_pick() {
 }
 
 /// alternator 5.3: a counter that wraps around leads to no place outside, and to no repetition.
+/// alternator 8: the index stays cyclic (J 79).
 #[test]
 fn counter_wraps() {
     let nodes = numbered(3, 8000);

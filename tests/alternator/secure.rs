@@ -86,7 +86,7 @@ async fn mutual() {
     assert_eq!(last.header("authorization"), None);
 }
 
-/// alternator 8: a new connection resumes the TLS session of an earlier one (ALB 92, 95).
+/// alternator 8: a new connection resumes the TLS session of an earlier one (ALB 92, 95; S 17719).
 #[tokio::test]
 async fn sessions_are_resumed() {
     let ca = TestCa::new();

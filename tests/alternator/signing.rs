@@ -116,6 +116,9 @@ async fn slim_and_signed() {
         "x-amz-target",
     ];
     assert_eq!(names, all);
+    assert!(
+        received.head_bytes <= 470 + "X-Amz-Security-Token: of-a-session\r\n".len() + ";x-amz-security-token".len()
+    );
     assert_eq!(received.header("x-amz-security-token"), Some("of-a-session"));
     assert!(received.header("user-agent").unwrap().starts_with("messina/"));
     let poll = cluster.node(0).received().into_iter().find(|request| request.path() == "/localnodes").unwrap();

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use messina::{
     layers::metrics as layers,
-    metrics::{ALL, MetricKind},
+    metrics::{ALL, ALTERNATOR, MetricKind},
 };
 
 use crate::{
@@ -15,9 +15,9 @@ use crate::{
 /// driver 7.8: every metric has a unit, a kind and a description, once, and names that end in what they count.
 #[test]
 fn the_list() {
-    let names: BTreeSet<_> = ALL.iter().map(|metric| metric.name).collect();
-    assert_eq!(names.len(), ALL.len(), "none is listed twice");
-    for metric in ALL {
+    let names: BTreeSet<_> = ALL.iter().chain(ALTERNATOR).map(|metric| metric.name).collect();
+    assert_eq!(names.len(), ALL.len() + ALTERNATOR.len(), "none is listed twice");
+    for metric in ALL.iter().chain(ALTERNATOR) {
         assert!(metric.name.starts_with("messina_"), "{}", metric.name);
         assert!(metric.help.ends_with('.'), "{}", metric.help);
         assert_eq!(metric.kind == MetricKind::Counter, metric.name.ends_with("_total"), "{}", metric.name);
@@ -26,8 +26,14 @@ fn the_list() {
         let of_a_node = metric.name.starts_with("messina_node_");
         assert_eq!(of_a_node, metric.labels.contains(&"host_id"), "{}", metric.name);
     }
-    let address = |metric: &&messina::metrics::Metric| metric.labels.contains(&"endpoint");
-    assert_eq!(ALL.iter().filter(address).count(), 1, "no series carries an address except the info series");
+    let address = |metric: &&messina::metrics::Metric| {
+        ["endpoint", "node", "address"].iter().any(|label| metric.labels.contains(label))
+    };
+    assert_eq!(
+        ALL.iter().chain(ALTERNATOR).filter(address).count(),
+        1,
+        "no series carries an address except the info series"
+    );
 }
 
 /// Everything that is scraped is described, under names that may be told apart by a prefix and a session's name.
@@ -57,8 +63,8 @@ fn the_page() {
     let page = include_str!("../../src/guide/metrics.md");
     let rows: Vec<_> = page.lines().filter(|line| line.starts_with("| `messina_")).collect();
     let own: Vec<_> = rows.iter().filter(|row| !row.contains("`messina_layers_")).collect();
-    assert_eq!(own.len(), ALL.len());
-    for (row, metric) in own.iter().zip(ALL) {
+    assert_eq!(own.len(), ALL.len() + ALTERNATOR.len());
+    for (row, metric) in own.iter().zip(ALL.iter().chain(ALTERNATOR)) {
         let labels: Vec<_> = metric.labels.iter().map(|label| format!("`{label}`")).collect();
         let kind = format!("{:?}", metric.kind).to_lowercase();
         assert_eq!(**row, format!("| `{}` | {kind} | {} | {} |", metric.name, labels.join(", "), metric.help));

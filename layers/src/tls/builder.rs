@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{
 
 use super::{
     config::{TlsConfig, TlsConfigError, certificates},
-    verify::TrustAll,
+    verify::{AnyName, TrustAll},
 };
 #[cfg(feature = "native-roots")]
 use crate::error::BoxError;
@@ -25,11 +25,12 @@ pub struct TlsConfigBuilder {
     client: Option<(Vec<CertificateDer<'static>>, PrivateKeyDer<'static>)>,
     // Set to trust everyone; the warning is said once, however many settings are made of clones.
     trust_all: Option<Arc<Once>>,
+    any_name: Option<Arc<Once>>,
 }
 
 impl TlsConfigBuilder {
     pub(super) fn new() -> Self {
-        Self { roots: RootCertStore::empty(), client: None, trust_all: None }
+        Self { roots: RootCertStore::empty(), client: None, trust_all: None, any_name: None }
     }
 
     /// Trusts these roots too.
@@ -89,6 +90,15 @@ impl TlsConfigBuilder {
         self
     }
 
+    /// Accepts certificates of the trusted authorities **for any name**: whoever has one of them may be at the other end.
+    ///
+    /// Where certificates hold other names than the one that is connected to, accepting those names
+    /// ([`Accept`](crate::Accept)) is the safe way. [`build`](Self::build) warns in the log.
+    pub fn dangerous_any_name(mut self) -> Self {
+        self.any_name = Some(Arc::new(Once::new()));
+        self
+    }
+
     /// Makes the settings.
     ///
     /// # Errors
@@ -110,6 +120,18 @@ impl TlsConfigBuilder {
                 .build()
                 .map_err(|e| TlsConfigError::new("CA file", "gives no usable roots", e))?
         };
+        let verifier: Arc<dyn ServerCertVerifier> = match self.any_name {
+            Some(warned) => {
+                warned.call_once(|| {
+                    tracing::warn!(
+                        "TLS accepts certificates for any name: whoever has one may be at the other end \
+                         (`dangerous_any_name`)"
+                    );
+                });
+                Arc::new(AnyName(verifier))
+            }
+            None => verifier,
+        };
         let builder = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .map_err(|e| TlsConfigError::new("TLS provider", "supports neither TLS 1.2 nor 1.3", e))?
@@ -128,7 +150,8 @@ impl TlsConfigBuilder {
 impl Clone for TlsConfigBuilder {
     fn clone(&self) -> Self {
         let client = self.client.as_ref().map(|(chain, key)| (chain.clone(), key.clone_key()));
-        Self { roots: self.roots.clone(), client, trust_all: self.trust_all.clone() }
+        let (trust_all, any_name) = (self.trust_all.clone(), self.any_name.clone());
+        Self { roots: self.roots.clone(), client, trust_all, any_name }
     }
 }
 
@@ -139,6 +162,7 @@ impl std::fmt::Debug for TlsConfigBuilder {
             .field("roots", &self.roots.len())
             .field("client", &self.client.is_some())
             .field("trust_all", &self.trust_all.is_some())
+            .field("any_name", &self.any_name.is_some())
             .finish()
     }
 }

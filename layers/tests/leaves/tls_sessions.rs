@@ -137,6 +137,26 @@ async fn trust_all_says_so() {
     assert_eq!(log, "", "ordinary settings need no warning");
 }
 
+/// design 3.1: leaving the name unchecked has a name that says so, and a warning; whose certificate it is stays checked, and
+/// whether it still holds.
+#[tokio::test]
+async fn any_name_says_so() {
+    let (ours, theirs) = (Authority::new(), Authority::new());
+    let builder = TlsConfig::builder().roots(ours.roots());
+    let (built, log) = capture(|| builder.clone().dangerous_any_name().build());
+    assert_eq!(log.matches("TLS accepts certificates for any name").count(), 1, "{log}");
+    let (client, safe) = (built.unwrap(), builder.build().unwrap());
+    for version in rustls::ALL_VERSIONS {
+        let other = server(&ours.issue(&["other.test"]), &[*version], None);
+        resumed(&safe, &other, named("db.test", None), "10.0.0.1:1").await.unwrap_err();
+        resumed(&client, &other, named("db.test", None), "10.0.0.1:1").await.unwrap();
+        for refused in [theirs.issue(&["db.test"]), ours.issue_expired(&["db.test"])] {
+            let server = server(&refused, &[*version], None);
+            resumed(&client, &server, named("db.test", None), "10.0.0.1:1").await.unwrap_err();
+        }
+    }
+}
+
 /// The roots of the system are trusted where asked for, beside one's own, and no others.
 #[cfg(feature = "native-roots")]
 #[tokio::test]

@@ -14,12 +14,12 @@ use aws_smithy_runtime_api::client::interceptors::{
 use aws_smithy_types::body::SdkBody;
 use http::HeaderValue;
 
-use super::SdkOptions;
 use crate::alternator::{
     balance::Affinity,
     client::USER_AGENT,
     encoding::ACCEPTED,
     headers::{UserAgent, is_needed},
+    wire::Wire,
 };
 
 /// The affinity of a request on its way from its input to its sending.
@@ -31,11 +31,11 @@ impl aws_smithy_types::config_bag::Storable for Chosen {
 }
 
 #[derive(Debug)]
-pub(super) struct HeaderInterceptor(SdkOptions);
+pub(super) struct HeaderInterceptor(Wire);
 
 impl HeaderInterceptor {
-    pub(super) const fn new(options: SdkOptions) -> Self {
-        Self(options)
+    pub(super) const fn new(wire: Wire) -> Self {
+        Self(wire)
     }
 }
 

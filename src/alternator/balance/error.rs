@@ -86,6 +86,20 @@ impl RequestError {
         }
     }
 
+    /// Its word in the metrics.
+    pub(super) const fn kind(&self) -> &'static str {
+        match self {
+            Self::NoRoute(_) => "no-route",
+            Self::AllDown { .. } => "all-down",
+            Self::Closed => "closed",
+            Self::Invalid(_) => "invalid",
+            Self::Unsigned(_) => "unsigned",
+            Self::Exhausted { .. } => "exhausted",
+            Self::Broken { .. } => "broken",
+            Self::OutOfTime { .. } => "timeout",
+        }
+    }
+
     /// The attempts that failed, in order.
     #[must_use]
     pub fn attempts(&self) -> &[FailedAttempt] {

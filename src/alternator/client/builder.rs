@@ -1,6 +1,6 @@
 //! What a client is made of.
 
-use std::{fmt, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use http::HeaderValue;
 use http_body_util::BodyExt;
@@ -8,23 +8,26 @@ use messina_layers::BoxError;
 use tower::{ServiceExt, util::BoxCloneSyncService};
 use tower_service::Service;
 
-use super::{Alternator, Inner};
-use crate::alternator::{
-    affinity::{KeyNames, LookupOptions, Mode},
-    ask::{AnswerBody, Asker, Exchange},
-    balance::BalanceOptions,
-    discovery::CycleLimits,
-    health::{Book, ProbeOptions, Probes, Thresholds},
-    http::{HttpClient, HttpOptions, Payload},
-    keys::Keys,
-    live_nodes::LiveNodes,
-    localnodes::Limits,
-    node::{Node, NodeError, Scheme},
-    pace::Pace,
-    plan::Randomness,
-    poller::{Poller, Track},
-    routes::Shared,
-    scope::ScopeChain,
+use super::{Alternator, BuildError, Inner};
+use crate::{
+    alternator::{
+        affinity::{KeyNames, LookupOptions, Mode},
+        ask::{AnswerBody, Asker, Exchange},
+        balance::BalanceOptions,
+        discovery::CycleLimits,
+        health::{Book, ProbeOptions, Probes, Thresholds},
+        http::{HttpClient, HttpOptions, Payload},
+        keys::Keys,
+        live_nodes::LiveNodes,
+        localnodes::Limits,
+        node::{Node, Scheme},
+        pace::Pace,
+        plan::Randomness,
+        poller::{Poller, Track},
+        routes::Shared,
+        scope::ScopeChain,
+    },
+    metrics::{AlternatorMetrics, Naming},
 };
 
 /// The user agent of polls and of requests that have none of their own.
@@ -49,6 +52,7 @@ pub struct AlternatorBuilder {
     lookups: LookupOptions,
     balance: BalanceOptions,
     user_agent: Option<String>,
+    metrics: Naming,
     seed: Option<u64>,
 }
 
@@ -71,6 +75,7 @@ impl AlternatorBuilder {
             lookups: LookupOptions::default(),
             balance: BalanceOptions::default(),
             user_agent: Some(USER_AGENT.to_owned()),
+            metrics: Naming::default(),
             seed: None,
         }
     }
@@ -191,6 +196,13 @@ impl AlternatorBuilder {
         self
     }
 
+    /// What tells the series of this client from those of others; see [`metrics::ALTERNATOR`](crate::metrics::ALTERNATOR).
+    #[must_use]
+    pub fn metrics(mut self, naming: Naming) -> Self {
+        self.metrics = naming;
+        self
+    }
+
     /// Makes the random choices of nodes the same in every run, for tests.
     #[must_use]
     pub const fn random_seed(mut self, seed: u64) -> Self {
@@ -203,6 +215,7 @@ impl AlternatorBuilder {
     /// # Errors
     /// A value that cannot be, or no tokio runtime to poll in.
     pub fn build(self) -> Result<Alternator, BuildError> {
+        let settings = self.clone();
         let seeds = self.seeds()?;
         let keys = self.keys()?;
         let user_agent = self.user_agent.as_deref().map(HeaderValue::from_str).transpose();
@@ -213,7 +226,8 @@ impl AlternatorBuilder {
         let live = LiveNodes::new(seeds.clone(), &self.chain);
         let wide = Some(self.chain.for_affinity()).filter(|wide| self.affinity != Mode::None && *wide != self.chain);
         let wide = wide.map(|chain| Track { live: LiveNodes::new(seeds.clone(), &chain), chain });
-        let shared = Shared::new(live.clone(), book, Probes::new(self.probes), randomness, self.idle);
+        let metrics = AlternatorMetrics::new(self.metrics);
+        let shared = Shared::new(live.clone(), book, Probes::new(self.probes), randomness, metrics, self.idle);
         let shared = Arc::new(shared);
         let http = HttpClient::new(self.http.clone());
         let exchange = self.exchange.unwrap_or_else(|| exchange(http.clone()));
@@ -231,7 +245,7 @@ impl AlternatorBuilder {
         };
         poller.prepare();
         let task = runtime.spawn(poller.run());
-        let inner = Inner { shared, http, endpoint, balance: self.balance, keys, task: Some(task).into() };
+        let inner = Inner { shared, http, endpoint, balance: self.balance, keys, settings, task: Some(task).into() };
         Ok(Alternator { inner: Arc::new(inner) })
     }
 
@@ -268,51 +282,4 @@ where
 {
     let erased = |answer: http::Response<B>| answer.map(|body| AnswerBody::new(body.map_err(Into::into)));
     BoxCloneSyncService::new(client.map_response(erased).map_err(Into::into))
-}
-
-/// Why there is no client.
-#[derive(Debug)]
-#[non_exhaustive]
-pub enum BuildError {
-    /// No seed is given.
-    NoSeed,
-    /// A seed is no node.
-    Seed(NodeError),
-    /// Two seeds differ in scheme or port.
-    Mixed(Box<(Node, Node)>),
-    /// A seed speaks TLS, and there are no settings for it.
-    NoTls(Node),
-    /// A table or its partition key has no name.
-    Key(crate::alternator::affinity::EmptyName),
-    /// The text of the user agent cannot be a header.
-    UserAgent(String),
-    /// There is no tokio runtime here.
-    NoRuntime,
-}
-
-impl fmt::Display for BuildError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSeed => f.write_str("no seed is given; name at least one host as `http://host:port`"),
-            Self::Seed(_) => f.write_str("a seed is no node"),
-            Self::Mixed(seeds) => {
-                let (one, other) = &**seeds;
-                write!(f, "the seeds {one} and {other} differ in scheme or port; all nodes listen at the same")
-            }
-            Self::NoTls(seed) => write!(f, "the seed {seed} speaks TLS, but no TLS settings are given"),
-            Self::Key(_) => f.write_str("a partition key cannot be used"),
-            Self::UserAgent(text) => write!(f, "the user agent {text:?} has characters that no header may have"),
-            Self::NoRuntime => f.write_str("there is no tokio runtime here to poll in; build the client inside of one"),
-        }
-    }
-}
-
-impl std::error::Error for BuildError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::Seed(error) => Some(error),
-            Self::Key(error) => Some(error),
-            _ => None,
-        }
-    }
 }

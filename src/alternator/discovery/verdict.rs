@@ -36,3 +36,15 @@ pub enum Finding {
     /// Somebody answered, but nothing that could be used: what is known stays.
     Unclear,
 }
+
+impl Finding {
+    /// Its word in the metrics.
+    pub(in crate::alternator) const fn as_str(&self) -> &'static str {
+        match self {
+            Self::Nodes { .. } => "nodes",
+            Self::Empty => "empty",
+            Self::Silence => "silence",
+            Self::Unclear => "unclear",
+        }
+    }
+}

@@ -133,7 +133,9 @@ impl fmt::Debug for HttpOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut debug = f.debug_struct("HttpOptions");
         debug.field("connect", &self.connect).field("connect_timeout", &self.connect_timeout);
-        debug.field("accepted", &self.accepted).field("idle_timeout", &self.idle_timeout).finish_non_exhaustive()
+        debug.field("tls", &self.has_tls()).field("tls_timeout", &self.tls_timeout).field("accepted", &self.accepted);
+        debug.field("idle_timeout", &self.idle_timeout).field("max_idle", &self.max_idle);
+        debug.field("max_head", &self.max_head).finish_non_exhaustive()
     }
 }
 

@@ -104,8 +104,8 @@ where
     let json = serde_json::json!({ "TableName": table }).to_string();
     let mut request = operation("DescribeTable", json).map_err(|_| LookupError::Permanent)?;
     let mut options = options.clone();
-    options.compression = None;
-    options.compressed_answers = false;
+    options.wire.compression = None;
+    options.wire.compressed_answers = false;
     prepare(&options, &mut request).map_err(|_| LookupError::Permanent)?;
     let answer = service.oneshot(request).await.map_err(|_| transient(()))?;
     let status = answer.status().as_u16();

@@ -22,6 +22,8 @@ use messina::alternator::{
 };
 use tower::ServiceExt;
 
+use crate::server::Server;
+
 /// Sends one GetItem and reads its answer.
 pub type Call = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
 
@@ -29,17 +31,6 @@ pub type Call = Arc<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> 
 pub const KINDS: [&str; 6] = ["floor", "sdk", "peer", "messina-sdk-all", "messina-sdk", "messina-raw"];
 
 const KEY: &str = r#"{"TableName":"t","Key":{"id":{"N":"7"}}}"#;
-
-pub struct Nodes {
-    pub ips: Vec<String>,
-    pub port: u16,
-}
-
-impl Nodes {
-    fn url(&self, node: usize) -> String {
-        format!("http://{}:{}", self.ips[node], self.port)
-    }
-}
 
 fn credentials() -> Credentials {
     Credentials::new("cassandra", "secret", None, None, "bench")
@@ -49,21 +40,22 @@ fn text(error: impl std::fmt::Debug) -> String {
     format!("{error:?}")
 }
 
-pub async fn make(kind: &str, nodes: &Nodes) -> Call {
+/// A client that is given these nodes to begin with; those without discovery know the first of them only.
+pub fn make(kind: &str, server: &Server, seeds: &[usize]) -> Call {
     match kind {
-        "floor" => floor(nodes),
+        "floor" => floor(server, seeds[0]),
         "sdk" => {
             let config = Config::builder()
                 .behavior_version(BehaviorVersion::latest())
                 .region(Region::new("us-east-1"))
                 .credentials_provider(credentials())
-                .endpoint_url(nodes.url(0));
+                .endpoint_url(server.url(seeds[0]));
             sdk(Client::from_conf(config.build()))
         }
         "peer" => {
             let config = AlternatorConfig::builder()
-                .seed_hosts(nodes.ips.iter().cloned())
-                .port(nodes.port)
+                .seed_hosts(seeds.iter().map(|seed| server.ips[*seed].clone()))
+                .port(server.port)
                 .credentials_provider(credentials());
             let client = AlternatorClient::from_conf(config.build());
             Arc::new(move || {
@@ -76,15 +68,15 @@ pub async fn make(kind: &str, nodes: &Nodes) -> Call {
         }
         "messina-sdk-all" => {
             let options = SdkOptions::default().with_all_headers();
-            sdk(aws_sdk::client(&alternator(nodes).await, options, |config| config.credentials_provider(credentials())))
+            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| config.credentials_provider(credentials())))
         }
         "messina-sdk" => {
             let options = SdkOptions::default();
-            sdk(aws_sdk::client(&alternator(nodes).await, options, |config| config.credentials_provider(credentials())))
+            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| config.credentials_provider(credentials())))
         }
         _ => {
             let signer = Signer::new("cassandra", "secret");
-            let client = alternator(nodes).await.client(RequestOptions::default().signed(signer));
+            let client = alternator(server, seeds).client(RequestOptions::default().signed(signer));
             Arc::new(move || {
                 let client = client.clone();
                 Box::pin(async move {
@@ -99,8 +91,8 @@ pub async fn make(kind: &str, nodes: &Nodes) -> Call {
     }
 }
 
-async fn alternator(nodes: &Nodes) -> Alternator {
-    let builder = (0..nodes.ips.len()).fold(Alternator::builder(), |builder, node| builder.seed(nodes.url(node)));
+fn alternator(server: &Server, seeds: &[usize]) -> Alternator {
+    let builder = seeds.iter().fold(Alternator::builder(), |builder, node| builder.seed(server.url(*node)));
     builder.build().expect("a client")
 }
 
@@ -114,12 +106,12 @@ fn sdk(client: Client) -> Call {
     })
 }
 
-fn floor(nodes: &Nodes) -> Call {
+fn floor(server: &Server, node: usize) -> Call {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(Duration::from_secs(3)));
     let client: HyperClient<_, Payload> = HyperClient::builder(TokioExecutor::new()).build(connector);
-    let host = format!("{}:{}", nodes.ips[0], nodes.port);
+    let host = format!("{}:{}", server.ips[node], server.port);
     let signer = Signer::new("cassandra", "secret").host(host.parse().expect("a host"));
     let uri: http::Uri = format!("http://{host}/").parse().expect("an URI");
     Arc::new(move || {

@@ -1,7 +1,7 @@
 //! The nodes: as little work as possible, so that the clients are what is measured.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     net::SocketAddr,
     rc::Rc,
     sync::atomic::{AtomicUsize, Ordering::Relaxed},
@@ -15,11 +15,14 @@ use tokio::{
 
 static HEAD: AtomicUsize = AtomicUsize::new(0);
 
-/// 43 bytes.
 const ITEM: &str = r#"{"Item":{"id":{"N":"7"},"n":{"S":"abcdef"}}}"#;
 
-#[derive(Clone, Copy, PartialEq)]
+/// The answer to polls.
+type List = Rc<RefCell<Rc<str>>>;
+
+#[derive(Clone, Copy, Default, PartialEq)]
 enum Fault {
+    #[default]
     None,
     Hang,
     Unavailable,
@@ -28,6 +31,9 @@ enum Fault {
 struct Node {
     addr: SocketAddr,
     fault: Rc<RefCell<Fault>>,
+    /// How many requests it received, polls left out.
+    seen: Rc<Cell<u64>>,
+    listed: bool,
     task: Option<JoinHandle<()>>,
 }
 
@@ -41,15 +47,15 @@ async fn local() {
     let first = TcpListener::bind((ip(0), 0)).await.expect("a port");
     let port = first.local_addr().expect("bound").port();
     drop(first);
-    let list = (0..3).map(|node| format!("\"{}\"", ip(node))).collect::<Vec<_>>().join(",");
-    let list: Rc<str> = answer(200, &format!("[{list}]")).into();
+    let list: List = Rc::default();
     let mut nodes: Vec<Node> = Vec::new();
     for node in 0..3 {
-        let mut node =
-            Node { addr: (ip(node), port).into(), fault: Rc::new(RefCell::new(Fault::None)), task: None };
+        let addr = (ip(node), port).into();
+        let mut node = Node { addr, fault: Rc::default(), seen: Rc::default(), listed: true, task: None };
         listen(&mut node, &list).await;
         nodes.push(node);
     }
+    *list.borrow_mut() = list_of(&nodes);
     println!("{port} {} {} {}", ip(0), ip(1), ip(2));
     let mut lines = BufReader::new(tokio::io::stdin()).lines();
     while let Ok(Some(line)) = lines.next_line().await {
@@ -60,6 +66,14 @@ async fn local() {
             "head" => {
                 println!("{}", HEAD.load(Relaxed));
                 continue;
+            }
+            "seen" => {
+                println!("{}", nodes[place].seen.get());
+                continue;
+            }
+            "list" | "unlist" => {
+                nodes[place].listed = command == "list";
+                *list.borrow_mut() = list_of(&nodes);
             }
             "forget" => HEAD.store(0, Relaxed),
             "hang" => *nodes[place].fault.borrow_mut() = Fault::Hang,
@@ -84,16 +98,21 @@ async fn local() {
     }
 }
 
-async fn listen(node: &mut Node, list: &Rc<str>) {
+fn list_of(nodes: &[Node]) -> Rc<str> {
+    let listed = nodes.iter().filter(|node| node.listed).map(|node| format!("\"{}\"", node.addr.ip()));
+    answer(200, &format!("[{}]", listed.collect::<Vec<_>>().join(","))).into()
+}
+
+async fn listen(node: &mut Node, list: &List) {
     let listener = TcpListener::bind(node.addr).await.expect("the port is free");
-    let (fault, list) = (Rc::clone(&node.fault), Rc::clone(list));
+    let (fault, seen, list) = (Rc::clone(&node.fault), Rc::clone(&node.seen), Rc::clone(list));
     node.task = Some(tokio::task::spawn_local(async move {
         let mut connections = tokio::task::JoinSet::new();
         let item: Rc<str> = answer(200, ITEM).into();
         loop {
             let Ok((stream, _)) = listener.accept().await else { continue };
             let _ = stream.set_nodelay(true);
-            connections.spawn_local(connection(stream, Rc::clone(&fault), Rc::clone(&list), Rc::clone(&item)));
+            connections.spawn_local(connection(stream, Rc::clone(&fault), Rc::clone(&seen), Rc::clone(&list), Rc::clone(&item)));
             while connections.try_join_next().is_some() {}
         }
     }));
@@ -103,7 +122,13 @@ fn answer(status: u16, body: &str) -> String {
     format!("HTTP/1.1 {status} x\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n{body}", body.len())
 }
 
-async fn connection(mut stream: TcpStream, fault: Rc<RefCell<Fault>>, list: Rc<str>, item: Rc<str>) {
+async fn connection(
+    mut stream: TcpStream,
+    fault: Rc<RefCell<Fault>>,
+    seen: Rc<Cell<u64>>,
+    list: List,
+    item: Rc<str>,
+) {
     let mut buffer = Vec::with_capacity(8192);
     loop {
         let (head, whole) = loop {
@@ -118,9 +143,11 @@ async fn connection(mut stream: TcpStream, fault: Rc<RefCell<Fault>>, list: Rc<s
         let is_list = buffer.starts_with(b"GET /local");
         if !is_list {
             HEAD.fetch_max(head, Relaxed);
+            seen.set(seen.get() + 1);
         }
         buffer.drain(..whole);
         let now = *fault.borrow();
+        let list = Rc::clone(&list.borrow());
         let text: &str = match now {
             Fault::Hang => {
                 std::future::pending::<()>().await;

@@ -1,0 +1,50 @@
+//! One sending of a request to one node.
+
+use std::{future::Future, pin::Pin, sync::Arc};
+
+use tokio::time::Instant;
+
+use super::FailedAttempt;
+use crate::{
+    alternator::{health::Outcome, http::Sent, routes::Mark},
+    metrics::{AlternatorMetrics, AttemptEnd},
+};
+
+/// Under way; dropping it gives it up, and counts it.
+pub(super) struct Attempt<'a, F> {
+    pub(super) future: Pin<Box<F>>,
+    pub(super) mark: Arc<Mark>,
+    pub(super) generation: u64,
+    pub(super) sent: Sent,
+    pub(super) started: Instant,
+    /// When another node is asked beside it, without blame.
+    pub(super) hedge: Option<Instant>,
+    /// When it counts as silent.
+    pub(super) limit: Option<Instant>,
+    pub(super) end: AttemptEnd,
+    pub(super) metrics: &'a AlternatorMetrics,
+}
+
+impl<F: Future> Attempt<'_, F> {
+    /// What is told of it where it failed.
+    pub(super) fn failed(&self, outcome: Outcome) -> FailedAttempt {
+        FailedAttempt { node: self.mark.node.clone(), outcome, elapsed: self.started.elapsed(), error: None }
+    }
+}
+
+impl<F> Drop for Attempt<'_, F> {
+    fn drop(&mut self) {
+        self.metrics.attempt_ended(self.end);
+    }
+}
+
+/// The word of the metrics for how an attempt ended.
+pub(super) const fn end_of(outcome: Outcome) -> AttemptEnd {
+    match outcome {
+        Outcome::Answered(_) => AttemptEnd::Answered,
+        Outcome::Refused => AttemptEnd::Refused,
+        Outcome::Silent => AttemptEnd::Silent,
+        Outcome::Broken => AttemptEnd::Broken,
+        _ => AttemptEnd::Dropped,
+    }
+}
