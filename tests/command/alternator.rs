@@ -1,8 +1,13 @@
 //! `messina probe --alternator`.
 
-use messina::testkit::http::{HttpCluster, HttpFault, On};
+use std::path::Path;
 
-use crate::support::probe;
+use messina::testkit::{
+    TestCa,
+    http::{HttpCluster, HttpFault, On},
+};
+
+use crate::support::{messina_with, probe};
 
 /// alternator 4.2: every node is asked for health, list and filters, those too that only a list names.
 /// driver 7.9: a table for people, with a verdict for each contact point.
@@ -38,4 +43,22 @@ async fn options_of_cql() {
     let ran = probe(&["127.0.0.1:1", "--alternator", "--query", "SELECT 1"]).await;
     assert_eq!(ran.code, 2, "{ran:?}");
     assert!(ran.err.contains("--query"), "{ran:?}");
+}
+
+/// alternator A13: with TLS and no authority given, those of the operating system are trusted, and no others.
+#[tokio::test]
+async fn roots_of_the_system() {
+    let ca = TestCa::new();
+    let cluster = HttpCluster::builder().nodes(1).tls(ca.server(["db.test"])).start().await.unwrap();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("alternator-roots-{}.pem", std::process::id()));
+    std::fs::write(&file, ca.pem()).unwrap();
+    let seed = cluster.node(0).addr().to_string();
+    let args = ["probe", &seed, "--alternator", "--tls", "--tls-name", "db.test"];
+    // Where the platform's roots are looked for.
+    let ran = messina_with(args, &[("SSL_CERT_FILE", file.to_str().unwrap())]).await;
+    std::fs::write(&file, TestCa::new().pem()).unwrap();
+    let other = messina_with(args, &[("SSL_CERT_FILE", file.to_str().unwrap())]).await;
+    std::fs::remove_file(&file).unwrap();
+    assert_eq!((ran.code, other.code), (0, 1), "{ran:?} {other:?}");
+    assert!(other.out.contains("certificate"), "{other:?}");
 }

@@ -72,17 +72,17 @@ fn node(text: &str, tls: bool) -> Result<Node, String> {
     Ok(Node::new(scheme, Address::parse(text, port).map_err(|error| error.to_string())?))
 }
 
+/// Trusts the given authorities, or else those of the operating system.
 fn settings(args: &ProbeArgs) -> Result<TlsConfig, String> {
     let file = |path: &std::path::PathBuf| std::fs::read(path).map_err(|error| format!("{}: {error}", path.display()));
-    let client = match (&args.tls_cert, &args.tls_key) {
-        (Some(cert), Some(key)) => Some((file(cert)?, file(key)?)),
-        _ => None,
+    let told = |error: messina::layers::TlsConfigError| messina::layers::error::chain(&error).to_string();
+    let builder = match &args.tls_ca {
+        Some(ca) => TlsConfig::builder().ca_pem(&file(ca)?),
+        None => TlsConfig::builder().native_roots(),
     };
-    match &args.tls_ca {
-        Some(ca) => {
-            let client = client.as_ref().map(|(cert, key)| (&cert[..], &key[..]));
-            TlsConfig::from_pem(&file(ca)?, client).map_err(|error| error.to_string())
-        }
-        None => Err("TLS needs `--tls-ca FILE`, the certificates to trust".to_owned()),
-    }
+    let builder = match (&args.tls_cert, &args.tls_key) {
+        (Some(cert), Some(key)) => builder.map_err(told)?.client_pem(&file(cert)?, &file(key)?),
+        _ => builder,
+    };
+    builder.map_err(told)?.build().map_err(told)
 }
