@@ -38,6 +38,8 @@ pub struct Driver<IO> {
     yielded: bool,
     /// No new requests: it ends when nobody waits any more.
     closing: bool,
+    /// The last answer came after a long time without any, or the connection was opened just now.
+    resting: bool,
     /// Since when nothing could be written.
     stalled: Option<Instant>,
     /// When a graceful close gives up waiting.
@@ -63,6 +65,7 @@ impl<IO> Driver<IO> {
             opening: true,
             yielded: false,
             closing: false,
+            resting: false,
             stalled: None,
             close_at: None,
             timer: None,
@@ -76,6 +79,7 @@ impl<IO> Driver<IO> {
 
     pub(super) fn accepted(&mut self) {
         self.opening = false;
+        self.resting = true;
     }
 
     pub(super) fn set_events(&mut self, sink: EventSink) {

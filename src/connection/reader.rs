@@ -1,17 +1,21 @@
 //! From the bytes of the peer to envelopes.
 
 use std::io;
-use std::pin::pin;
-use std::task::{Context, Poll};
+use std::mem::MaybeUninit;
+use std::pin::{Pin, pin};
+use std::task::{Context, Poll, ready};
 
 use bytes::BytesMut;
-use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
 use crate::protocol::envelope::decode_response;
 use crate::protocol::{Envelope, FrameError, HEADER_LEN, Header, SegmentDecoder};
 
 /// How much is read at once.
 const READ: usize = 16 * 1024;
+
+/// How much is read at once while there is no buffer: an idle connection has none.
+const FIRST: usize = 2 * 1024;
 
 /// How much more is read at once while a long answer comes in.
 const READ_LONG: usize = 256 * 1024;
@@ -50,11 +54,33 @@ impl Reader {
         io: &mut IO,
         cx: &mut Context<'_>,
     ) -> Poll<io::Result<usize>> {
+        if self.input.capacity() == 0 {
+            return self.poll_first(io, cx);
+        }
         let room = self.room();
         if self.input.capacity() - self.input.len() < room {
             self.input.reserve(room.max(READ.saturating_sub(self.input.len())));
         }
         pin!(io.read_buf(&mut self.input)).poll(cx)
+    }
+
+    fn poll_first<IO: AsyncRead + Unpin>(&mut self, io: &mut IO, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
+        let mut first = [MaybeUninit::uninit(); FIRST];
+        let mut first = ReadBuf::uninit(&mut first);
+        ready!(Pin::new(io).poll_read(cx, &mut first))?;
+        let read = first.filled();
+        if !read.is_empty() {
+            self.input.reserve(READ);
+            self.input.extend_from_slice(read);
+        }
+        Poll::Ready(Ok(read.len()))
+    }
+
+    /// Nothing is expected for a while: the buffer is given back, unless something stands in it.
+    pub(super) fn rest(&mut self) {
+        if self.input.is_empty() {
+            self.input = BytesMut::new();
+        }
     }
 
     /// How much room the next read must have. What an answer announces is believed only as far as it has come.

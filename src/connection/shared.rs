@@ -144,8 +144,13 @@ impl Shared {
         }
     }
 
-    pub(super) fn answered_now(&self) {
-        self.last_answer.store(self.nanos(Instant::now()), Ordering::Relaxed);
+    /// Something was answered now; gives how long after the answer before.
+    pub(super) fn answered_now(&self) -> Duration {
+        let now = self.nanos(Instant::now());
+        // Only the driver writes it.
+        let before = self.last_answer.load(Ordering::Relaxed);
+        self.last_answer.store(now, Ordering::Relaxed);
+        Duration::from_nanos(now.saturating_sub(before))
     }
 
     pub(super) fn last_answer(&self) -> Instant {

@@ -6,7 +6,7 @@ mod client;
 #[path = "../../benches/canned/server.rs"]
 mod server;
 
-use std::alloc::System;
+use std::{alloc::System, time::Duration};
 
 use futures_util::future::join_all;
 use messina::protocol::ProtocolVersion;
@@ -18,6 +18,9 @@ use server::Canned;
 
 #[global_allocator]
 static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+/// The allocator counts for everybody.
+static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 const ROUNDS: usize = 50;
 const CONCURRENCY: usize = 64;
@@ -44,6 +47,7 @@ async fn rounds(client: &Client, rounds: usize) {
 /// the answer's body.
 #[tokio::test(start_paused = true)]
 async fn at_most_two_per_request() {
+    let _alone = ALONE.lock().await;
     let (near, far) = tokio::io::duplex(1 << 20);
     tokio::spawn(serve(far));
     let client = Client::open(near, ProtocolVersion::V4).await;
@@ -61,4 +65,31 @@ async fn at_most_two_per_request() {
     let requests = ROUNDS * CONCURRENCY;
     let per_request = (long - short) as f64 / requests as f64;
     assert!((1.0..=2.0).contains(&per_request), "{per_request} allocations per request");
+}
+
+/// cql 4: a connection that was busy gives its read buffer back at the first answer after a second without any, which is
+/// that of a heartbeat at the latest; one that was just opened has none.
+#[tokio::test(start_paused = true)]
+async fn an_idle_connection_has_no_read_buffer() {
+    let _alone = ALONE.lock().await;
+    let (near, far) = tokio::io::duplex(1 << 20);
+    tokio::spawn(serve(far));
+    let client = Client::open(near, ProtocolVersion::V4).await;
+    let held = |region: &Region<'_, System>| {
+        let change = region.change();
+        change.bytes_allocated as i64 - change.bytes_deallocated as i64 + change.bytes_reallocated as i64
+    };
+    // Until the driver has seen that there is nothing.
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let region = Region::new(ALLOCATOR);
+    for key in 0..3 {
+        client.request(key).await;
+    }
+    let busy = held(&region);
+    assert!(busy >= 16 * 1024, "{busy} bytes for reading");
+    tokio::time::sleep(Duration::from_millis(1_001)).await;
+    client.request(0).await;
+    tokio::time::sleep(Duration::from_millis(1)).await;
+    let idle = busy - held(&region);
+    assert!(idle >= 16 * 1024, "{idle} of {busy} bytes were given back");
 }

@@ -12,7 +12,7 @@ use messina::{Session, testkit::Cluster};
 use tokio::time::{Instant, sleep};
 
 /// What a connection may take at most, in an unoptimised build.
-const PER_CONNECTION: i64 = 24 * 1024;
+const PER_CONNECTION: i64 = 8 * 1024;
 const FEW: usize = 50;
 const MANY: usize = 550;
 

@@ -1,6 +1,7 @@
 //! The driver's reading side: from one read to answers in their slots.
 
 use std::task::{Context, Poll};
+use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -11,11 +12,19 @@ use crate::connection::slots::Unasked;
 use crate::protocol::envelope::EVENT_STREAM;
 use crate::protocol::{Compression, Envelope, FrameError, Opcode};
 
+/// Answers further apart than this are not worth a buffer that waits for the next one.
+const RARE: Duration = Duration::from_secs(1);
+
 impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     /// One read; gives whether there was anything.
     pub(super) fn poll_read(&mut self, cx: &mut Context<'_>) -> Result<bool, Reason> {
         match self.reader.poll_fill(&mut self.io, cx) {
-            Poll::Pending => return Ok(false),
+            Poll::Pending => {
+                if std::mem::take(&mut self.resting) {
+                    self.reader.rest();
+                }
+                return Ok(false);
+            }
             Poll::Ready(Err(error)) => return Err(Reason::Io(error)),
             Poll::Ready(Ok(0)) => {
                 let unfinished = !self.reader.is_idle();
@@ -86,7 +95,8 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         if self.answers.is_empty() {
             return Ok(());
         }
-        self.shared.answered_now();
+        // Heartbeats are answered like this: no answer for long before, and none soon after.
+        self.resting = self.shared.answered_now() >= RARE;
         let mut result = Ok(());
         let mut state = self.shared.lock();
         let orphans = state.slots.orphans();
