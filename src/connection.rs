@@ -10,6 +10,7 @@
 //! ```
 
 mod ask;
+mod closing;
 mod driver;
 mod error;
 mod events;
@@ -28,12 +29,14 @@ mod state;
 mod writer;
 
 pub(crate) use ask::Paging;
+pub(crate) use closing::after;
 
 pub use crate::protocol::Compression;
+pub use closing::Closed;
 pub use driver::Driver;
 pub use error::{ConnectionError, Delivery, Reason, ReplyError, TrySendError};
 pub use events::{Event, EventSink, Events, channel as event_channel};
-pub use handle::{Closed, Connection};
+pub use handle::Connection;
 pub use limits::{InvalidLimit, Limits};
 pub use opening::{Opening, OpeningError};
 pub use reply::Reply;

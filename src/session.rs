@@ -18,6 +18,7 @@ mod bound_batch;
 mod builder;
 mod cache;
 mod close;
+mod deadline;
 mod cluster;
 mod cql_type;
 mod execute;

@@ -1,13 +1,12 @@
 //! The handle of a connection: what requests are sent with.
 
 use std::fmt;
-use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use tokio::time::{Instant, timeout_at};
+use tokio::time::Instant;
 use tower_service::Service;
 
 use super::error::{ConnectionError, Delivery, Reason, ReplyError, TrySendError};
@@ -17,9 +16,6 @@ use super::shared::Shared;
 use crate::metrics::ConnectionMetrics;
 use crate::protocol::request::Request;
 use crate::protocol::{Compression, Dialect};
-
-/// As good as no limit: 30 years.
-pub(super) const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
 
 /// A handle of a live connection; cheap to clone.
 ///
@@ -45,16 +41,6 @@ enum Permit {
     /// Stands in line with this ticket.
     Waiting(u64),
     Held,
-}
-
-/// How a graceful close went.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Closed {
-    /// How many requests still waited for an answer and were cut.
-    pub cut: usize,
-    /// Why the connection ended: [`Reason::Closed`], unless something else came first.
-    pub error: ConnectionError,
 }
 
 impl Connection {
@@ -110,49 +96,6 @@ impl Connection {
         drop(state);
         drop(old);
         result
-    }
-
-    /// Closes the connection: no new requests, those in flight have until `limit`, then they are cut.
-    ///
-    /// It begins at once; the future waits for the end and may be dropped.
-    pub fn close(&self, limit: Duration) -> impl Future<Output = Closed> + Send + use<> {
-        let shared = Arc::clone(self.shared());
-        let now = Instant::now();
-        // Longer than any clock counts is as good as for ever.
-        let deadline = now.checked_add(limit).unwrap_or(now + FOR_EVER);
-        let mut state = shared.lock();
-        let wakers = shared.begin_close(&mut state, Reason::Closed, Some(deadline));
-        drop(state);
-        for waker in wakers {
-            waker.wake();
-        }
-        async move {
-            if timeout_at(deadline, ended(&shared)).await.is_err() {
-                // Nobody drives it, or the driver is about to see the same deadline.
-                shared.end(Reason::Closed);
-            }
-            ended(&shared).await
-        }
-    }
-
-    /// Waits for the end of the connection, whatever ends it.
-    pub fn closed(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
-        let shared = Arc::clone(self.shared());
-        async move { ended(&shared).await.error }
-    }
-
-    /// Waits until the connection takes no more requests; those in flight may still be answered.
-    pub fn retired(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
-        let shared = Arc::clone(self.shared());
-        async move {
-            loop {
-                let told = shared.retired.notified();
-                if let Some(error) = shared.lock().refusal() {
-                    return error.clone();
-                }
-                told.await;
-            }
-        }
     }
 
     /// Why the connection takes no new requests; `None` while it does.
@@ -233,17 +176,6 @@ impl Connection {
     /// Whether both are handles of the same connection.
     pub fn same(&self, other: &Self) -> bool {
         Arc::ptr_eq(&self.owner, &other.owner)
-    }
-}
-
-/// Waits for the end. The end is told once, so interest is registered before looking.
-async fn ended(shared: &Shared) -> Closed {
-    loop {
-        let told = shared.ended.notified();
-        if let Some(ended) = &shared.lock().ended {
-            return Closed { cut: ended.cut, error: ended.error.clone() };
-        }
-        told.await;
     }
 }
 

@@ -5,8 +5,9 @@ use std::time::Duration;
 use tokio::time::{sleep_until, timeout};
 
 use super::{
+    closing::after,
     error::{ConnectionError, Reason, TrySendError},
-    handle::{Connection, FOR_EVER},
+    handle::Connection,
 };
 use crate::protocol::request::Options;
 
@@ -19,7 +20,7 @@ impl Connection {
         let mut retired = std::pin::pin!(self.retired());
         loop {
             let seen = self.last_answer();
-            let due = seen.checked_add(interval).unwrap_or(seen + FOR_EVER);
+            let due = after(seen, interval);
             tokio::select! {
                 error = &mut retired => return error,
                 () = sleep_until(due) => {}

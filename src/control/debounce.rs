@@ -4,7 +4,7 @@ use std::{future::pending, time::Duration};
 
 use tokio::time::{Instant, sleep_until};
 
-use crate::config::Debounce;
+use crate::{config::Debounce, connection::after};
 
 /// A refresh that is due, or none.
 #[derive(Debug, Default)]
@@ -18,7 +18,7 @@ impl Debouncer {
     pub(super) fn note(&mut self, options: Debounce) {
         self.events += 1;
         let now = Instant::now();
-        let due = now.checked_add(options.window).unwrap_or(now);
+        let due = after(now, options.window);
         let due = if self.events >= options.max_events { now } else { due };
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
     }

@@ -9,9 +9,10 @@ use scylla_cql_core::serialize::row::SerializeRow;
 
 use super::any_statement::Repr;
 use super::bound_batch::{BoundBatch, Entry};
+use super::deadline::Deadline;
 use super::options::{Options, option_setters};
 use super::request::Bound;
-use super::run::{Boxed, Deadline, Owned, Running};
+use super::run::{Boxed, Owned, Running};
 use super::statement::is_use;
 use super::{AnyStatement, Inner, Prepared, Request, Session, Statement};
 use crate::error::{Error, Kind};

@@ -7,8 +7,9 @@ use scylla_cql_core::serialize::row::SerializeRow;
 use tokio::time::timeout_at;
 
 use super::any_statement::Repr;
+use super::deadline::Deadline;
 use super::request::Bound;
-use super::run::{Boxed, Deadline, Owned, Running};
+use super::run::{Boxed, Owned, Running};
 use super::statement::is_use;
 use super::{AnyStatement, Inner, Prepared, Request, ResultSet, Session, Statement};
 use crate::error::{Error, Kind};

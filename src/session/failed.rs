@@ -6,9 +6,9 @@ use std::sync::Arc;
 use thiserror::Error as ThisError;
 
 use super::Inner;
+use super::deadline::Deadline;
 use super::failure::{Cause, Failure};
 use super::recovery::Recovery;
-use super::run::Deadline;
 use super::trying::Trying;
 use crate::error::{ContactPointFailed, Error, Kind, Try};
 use crate::metrics::TryClass;

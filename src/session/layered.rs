@@ -8,7 +8,8 @@ use tokio::time::{Instant, timeout_at};
 use tower::util::BoxCloneSyncService;
 use tower::{Service, ServiceExt, service_fn};
 
-use super::run::{Boxed, Deadline, Owned, Running};
+use super::deadline::Deadline;
+use super::run::{Boxed, Owned, Running};
 use super::{Inner, Request, ResultSet};
 use crate::error::{Error, Kind};
 

@@ -8,13 +8,14 @@ use tokio::time::{Instant, timeout_at};
 use tower_service::Service;
 use uuid::Uuid;
 
+use super::deadline::Deadline;
 use super::failed::timed_out;
 use super::failure::{Failure, Refused, Retries, Step};
 use super::page::Page;
 use super::request::Bound;
 use super::result_set::Rest;
 use super::room::wait_for_room;
-use super::run::{Deadline, Owned};
+use super::run::Owned;
 use super::speculate::Hedge;
 use super::trying::Trying;
 use super::{Inner, PagingState, ResultSet};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use scylla_cql_core::frame::types::Consistency;
 
 use super::bound_batch::{BatchMessage, BoundBatch};
+use super::deadline::Deadline;
 use super::options::{Options, option_setters, paging_setters};
 use super::prepared::Known;
 use super::result_set::Rest;
 use super::routing::token;
-use super::run::Deadline;
 use super::{PagingState, Prepared, Statement};
 use crate::config::Config;
 use crate::protocol::request::{Execute, Prepare, Query, QueryParams, Request as Message, RequestError, WithExtras};

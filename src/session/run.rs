@@ -12,31 +12,21 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
-use std::time::Duration;
 
 use pin_project_lite::pin_project;
-use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tokio::time::{Sleep, sleep_until, timeout_at};
 use tracing::{Span, field::Empty};
 
+use super::deadline::Deadline;
 use super::failed::timed_out;
 use super::failure::Failure;
-use super::options::Options;
 use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
 use super::speculate::speculate;
 use super::trying::Trying;
 use super::{Inner, Request, ResultSet};
-use crate::config::Config;
 use crate::error::Error;
-
-/// When a request began, how long it may take, and its write timestamp.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Deadline {
-    start: Instant,
-    limit: Duration,
-    timestamp: Option<i64>,
-}
 
 /// A request that is nobody else's, or shared.
 pub(super) enum Owned {
@@ -126,7 +116,7 @@ impl Future for Running<'_> {
         if *me.counted {
             let metrics = &me.session.metrics;
             match me.deadline {
-                Some(deadline) => metrics.request_ended(deadline.start.elapsed()),
+                Some(deadline) => metrics.request_ended(deadline.start().elapsed()),
                 // It never was more than an error.
                 None => metrics.request_begun(),
             }
@@ -216,14 +206,14 @@ fn start<'a>(
         return spread.map_or(State::Over, |spread| State::Boxed(Box::pin(spread)));
     }
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
-    let Some((node, connection)) = near.or_else(|| session.pick(own, &[], deadline.start)) else {
+    let Some((node, connection)) = near.or_else(|| session.pick(own, &[], deadline.start())) else {
         if session.is_closed() || !session.nodes.any_opening() {
             return State::Failed(session.no_connection());
         }
         let waited = bound.take().map(|own| when_connected(session, own, after, deadline));
         return waited.map_or(State::Over, |waited| State::Boxed(Box::pin(waited)));
     };
-    let mut trying = Trying::new(node, connection, deadline.start);
+    let mut trying = Trying::new(node, connection, deadline.start());
     match trying.send(&config, own, own.from(after), None, (None, deadline)) {
         Ok(()) => State::Waiting(trying),
         Err(failure) => recovery(session, bound, after, deadline, trying, failure),
@@ -279,34 +269,5 @@ impl Deref for Owned {
             Self::Alone(bound) => bound,
             Self::Shared(bound) => bound,
         }
-    }
-}
-
-impl Deadline {
-    fn new(options: &Options, config: &Config) -> Self {
-        let timestamp = options.timestamp.or_else(|| config.timestamps.next());
-        Self { start: Instant::now(), limit: options.timeout(config), timestamp }
-    }
-
-    pub(super) fn limit(self) -> Duration {
-        self.limit
-    }
-
-    /// The write timestamp of every try.
-    pub(super) fn timestamp(self) -> Option<i64> {
-        self.timestamp
-    }
-
-    pub(super) fn at(self) -> Instant {
-        // Far enough to be never, near enough for every clock.
-        let never = Duration::from_secs(60 * 60 * 24 * 365 * 30);
-        self.start.checked_add(self.limit).unwrap_or_else(|| self.start + never)
-    }
-}
-
-impl Inner {
-    /// How long a request may take that begins now.
-    pub(super) fn deadline(&self, options: &Options) -> Deadline {
-        Deadline::new(options, &self.config.load())
     }
 }

@@ -7,11 +7,12 @@ use std::task::Poll;
 
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+use super::deadline::Deadline;
 use super::failed::timed_out;
 use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
-use super::run::{Boxed, Deadline, Owned};
+use super::run::{Boxed, Owned};
 use super::trying::Trying;
 use super::{Inner, ResultSet};
 use crate::connection::Connection;

@@ -10,11 +10,11 @@ use tokio::time::Instant;
 use tower_service::Service;
 
 use super::PagingState;
+use super::deadline::Deadline;
 use super::failure::{Failure, Refused};
 use super::page::{Page, ServedBy};
 use super::prepared::Known;
 use super::request::Bound;
-use super::run::Deadline;
 use crate::config::Config;
 use crate::connection::{Connection, Reply};
 use crate::pool::Node;

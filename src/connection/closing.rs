@@ -1,0 +1,80 @@
+//! The end of a connection: a graceful close, and waiting for whatever ends it.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::{Instant, timeout_at};
+
+use super::error::{ConnectionError, Reason};
+use super::handle::Connection;
+use super::shared::Shared;
+
+/// When a wait that begins at `start` is over. Longer than any clock counts is as good as for ever: 30 years.
+pub(crate) fn after(start: Instant, limit: Duration) -> Instant {
+    start.checked_add(limit).unwrap_or_else(|| start + Duration::from_secs(60 * 60 * 24 * 365 * 30))
+}
+
+/// How a graceful close went.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Closed {
+    /// How many requests still waited for an answer and were cut.
+    pub cut: usize,
+    /// Why the connection ended: [`Reason::Closed`], unless something else came first.
+    pub error: ConnectionError,
+}
+
+impl Connection {
+    /// Closes the connection: no new requests, those in flight have until `limit`, then they are cut.
+    ///
+    /// It begins at once; the future waits for the end and may be dropped.
+    pub fn close(&self, limit: Duration) -> impl Future<Output = Closed> + Send + use<> {
+        let shared = Arc::clone(self.shared());
+        let deadline = after(Instant::now(), limit);
+        let mut state = shared.lock();
+        let wakers = shared.begin_close(&mut state, Reason::Closed, Some(deadline));
+        drop(state);
+        for waker in wakers {
+            waker.wake();
+        }
+        async move {
+            if timeout_at(deadline, ended(&shared)).await.is_err() {
+                // Nobody drives it, or the driver is about to see the same deadline.
+                shared.end(Reason::Closed);
+            }
+            ended(&shared).await
+        }
+    }
+
+    /// Waits for the end of the connection, whatever ends it.
+    pub fn closed(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
+        let shared = Arc::clone(self.shared());
+        async move { ended(&shared).await.error }
+    }
+
+    /// Waits until the connection takes no more requests; those in flight may still be answered.
+    pub fn retired(&self) -> impl Future<Output = ConnectionError> + Send + use<> {
+        let shared = Arc::clone(self.shared());
+        async move {
+            loop {
+                let told = shared.retired.notified();
+                if let Some(error) = shared.lock().refusal() {
+                    return error.clone();
+                }
+                told.await;
+            }
+        }
+    }
+}
+
+/// Waits for the end. The end is told once, so interest is registered before looking.
+async fn ended(shared: &Shared) -> Closed {
+    loop {
+        let told = shared.ended.notified();
+        if let Some(ended) = &shared.lock().ended {
+            return Closed { cut: ended.cut, error: ended.error.clone() };
+        }
+        told.await;
+    }
+}
