@@ -1,7 +1,7 @@
 //! Values, serialized once.
 
 use messina::protocol::Values;
-use messina::protocol::request::ValuesError;
+use messina::protocol::request::{MAX_BODY, ValuesError};
 use scylla_cql_core::frame::response::result::{ColumnType, NativeType};
 use scylla_cql_core::frame::types::RawValue;
 use scylla_cql_core::serialize::row::{RowSerializationContext, SerializeRow};
@@ -75,6 +75,21 @@ fn values_must_fit_their_columns() {
     ] {
         assert!(matches!(wrong, Err(ValuesError::Serialize(_))));
     }
+}
+
+/// cql 3: a value of more than 2 GiB is refused by its length, which no request can say; values that are longer than a
+/// request may be are refused with both lengths.
+#[test]
+fn values_that_are_too_long() {
+    let columns = [column("content", ColumnType::Native(NativeType::Blob))];
+    // Zeros that nobody touches take no memory, and this is refused before it is copied.
+    let huge = vec![0_u8; (1 << 31) + 1];
+    let error = Values::serialize(&columns, &(&huge,)).unwrap_err();
+    let (ValuesError::Serialize(cause), text) = (&error, error.to_string()) else { panic!("{error}") };
+    assert!(text.contains("content") || cause.to_string().contains("content"), "{text}: {cause}");
+    let error = Values::serialize(&columns, &(&huge[..MAX_BODY],)).unwrap_err();
+    assert!(matches!(error, ValuesError::TooLong(length) if length == MAX_BODY + 4), "{error}");
+    assert!(error.to_string().contains(&MAX_BODY.to_string()), "{error}");
 }
 
 /// A row whose serialization starts cells that it does not write.

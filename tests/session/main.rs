@@ -1,10 +1,12 @@
 //! Statements through a session, against a cluster in this process.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+mod bad_input;
 mod batch;
 mod canned;
 mod ddl;
 mod keyspace;
+mod killed;
 mod layers;
 mod limits;
 mod options;
