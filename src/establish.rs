@@ -15,6 +15,7 @@ mod notes;
 mod open;
 mod opener;
 mod prepare;
+mod reason;
 mod register;
 mod round;
 mod seams;
@@ -40,6 +41,7 @@ pub(crate) use self::{
     handshake::use_keyspace,
     notes::Notes,
     opener::Opener,
+    reason::reason,
     round::{FailedBefore, Round},
     seams::{boxed_attempt, boxed_connect, boxed_connector, boxed_resolver},
 };

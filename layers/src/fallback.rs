@@ -6,7 +6,8 @@
 //! [`GivenUp`](crate::GivenUp). The [`Turn`](crate::Turn) keeps their logins apart.
 //!
 //! Each start after the first is told by the debug event *"trying next address"*, naming the target, the
-//! address passed over and the cause.
+//! address passed over and the cause. A connect that failed is told by one warning with the whole table, or
+//! at debug where the caller tells of it himself.
 //!
 //! The worst case of one connect is the cap times the limits of one attempt, unless a budget is set.
 
@@ -35,6 +36,7 @@ struct Rules {
     attempt_delay: Option<Duration>,
     budget: Option<Duration>,
     max_suspects: Option<usize>,
+    quiet: bool,
 }
 
 /// Layers [`Fallback`].
@@ -47,7 +49,7 @@ impl FallbackLayer {
     /// Strictly one after the other, without a budget.
     #[must_use]
     pub const fn new() -> Self {
-        Self { rules: Rules { attempt_delay: None, budget: None, max_suspects: None } }
+        Self { rules: Rules { attempt_delay: None, budget: None, max_suspects: None, quiet: false } }
     }
 
     /// Starts the next candidate beside one that has not answered within `delay`; zero is sequential.
@@ -69,6 +71,14 @@ impl FallbackLayer {
     #[must_use]
     pub const fn with_max_suspects(mut self, limit: usize) -> Self {
         self.rules.max_suspects = Some(limit);
+        self
+    }
+
+    /// Tells of a connect that failed at debug instead of in a warning: for callers that connect again and again, and
+    /// know what was told before.
+    #[must_use]
+    pub const fn quiet(mut self) -> Self {
+        self.rules.quiet = true;
         self
     }
 }

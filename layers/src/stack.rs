@@ -64,6 +64,8 @@ pub struct ConnectOptions {
     pub max_auth_failures: Option<usize>,
     /// Limits the lookup; 5 s by default.
     pub resolve_timeout: Option<Duration>,
+    /// Tells of a connect that failed at debug instead of in a warning; off by default.
+    pub quiet: bool,
 }
 
 impl Default for ConnectOptions {
@@ -76,6 +78,7 @@ impl Default for ConnectOptions {
             budget: None,
             max_auth_failures: None,
             resolve_timeout: Some(DEFAULT_RESOLVE_TIMEOUT),
+            quiet: false,
         }
     }
 }
@@ -108,6 +111,9 @@ where
     }
     if let Some(limit) = options.max_auth_failures {
         fallback = fallback.with_max_suspects(limit);
+    }
+    if options.quiet {
+        fallback = fallback.quiet();
     }
     let mut shuffle = ShuffleCapLayer::new().with_order(options.order).with_cap(options.cap.max(1));
     if let Some(seed) = options.seed {

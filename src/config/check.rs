@@ -83,6 +83,8 @@ impl Draft {
         connect.budget = self.connect_budget;
         connect.max_auth_failures = self.max_auth_failures;
         connect.resolve_timeout = Some(self.resolve_timeout);
+        // Pools and the control connection warn, and know what they warned of before.
+        connect.quiet = true;
         let mut tcp = TcpConnector::new().with_connect_timeout(self.connect_timeout).with_nodelay(self.nodelay);
         if let Some(idle) = self.keepalive {
             tcp = tcp.with_keepalive(idle);

@@ -2,7 +2,7 @@
 
 use std::{mem, sync::Arc};
 
-use messina_layers::{BoxConnect, ConnectError, Dial, FailedAttempt, GivenUp, error::AttemptError};
+use messina_layers::{BoxConnect, Class, ConnectError, Dial, FailedAttempt, GivenUp, error::AttemptError};
 use tokio::time::Instant;
 use tower::ServiceExt;
 
@@ -15,12 +15,12 @@ use crate::{
     config::{Config, Said},
     connection::event_channel,
     error::{ContactPointFailed, stage},
-    establish::{Accepted, FailedBefore, NotWanted, Open, Round},
+    establish::{Accepted, FailedBefore, NotWanted, Open, Round, reason},
     topology::{Admission, SessionEvent},
 };
 
-/// How what is said of contact points begins.
-pub(super) const CONTACT_POINT: &str = "contact point ";
+/// How what is said in an outage begins; a control connection that comes about ends it.
+pub(super) const OUTAGE: &str = "no control connection: ";
 
 /// The event types that a control connection registers for, before those of the topology monitor.
 const EVENTS: [&str; 3] = ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"];
@@ -71,9 +71,9 @@ impl<'a> Attempts<'a> {
     fn note(&mut self, entry: &Entry, error: ConnectError) {
         match &entry.source {
             // Says nothing of the node, which may serve through other connections.
-            Source::Node(_) => tracing::debug!(%entry, %error, "no control connection there"),
+            Source::Node(_) => warn(entry, &error, &self.config.said),
             Source::ContactPoint(name) => {
-                warn(name, &error, &self.config.said);
+                warn(entry, &error, &self.config.said);
                 self.shared.topology.tell(SessionEvent::ContactPointFailed {
                     name: Arc::clone(name),
                     attempts: error.failed().into(),
@@ -120,7 +120,11 @@ impl<'a> Attempts<'a> {
                 },
                 Err(error) => {
                     let why = messina_layers::error::chain(&*error).to_string();
-                    tracing::warn!(%entry, %addr, "connected, but the node list could not be read: {why}");
+                    if self.config.said.first(format!("{OUTAGE}{entry}: node list: {why}")) {
+                        tracing::warn!(%entry, %addr, "connected, but the node list could not be read: {why}");
+                    } else {
+                        tracing::debug!(%entry, %addr, "connected, but the node list could not be read: {why}");
+                    }
                     (AttemptError::from_box(error, stage::NODES), true)
                 }
             };
@@ -162,17 +166,19 @@ fn with_lost(mut error: ConnectError, mut lost: Vec<FailedAttempt>) -> ConnectEr
     error
 }
 
-/// Once per outage; a control connection that comes about ends it.
-fn warn(contact_point: &str, error: &ConnectError, said: &Said) {
-    match error {
-        ConnectError::Resolve { .. } | ConnectError::NoAddress { .. }
-            if !said.first(format!("{CONTACT_POINT}{contact_point}")) => {}
+/// Each reason once per outage, and again at debug.
+fn warn(entry: &Entry, error: &ConnectError, said: &Said) {
+    let why = match error {
         ConnectError::Resolve { source, .. } => {
-            let why = messina_layers::error::chain(&**source);
-            tracing::warn!(%contact_point, "the contact point could not be looked up: {why}");
+            format!("its name could not be looked up: {}", messina_layers::error::chain(&**source))
         }
-        ConnectError::NoAddress { .. } => tracing::warn!(%contact_point, "the contact point has no address"),
-        // The connect stack has warned already, with the whole table.
-        _ => {}
+        ConnectError::NoAddress { .. } => "its name has no address".to_owned(),
+        _ => format!("could not connect: {}", error.report()),
+    };
+    let login_refused = error.class() == Class::Auth;
+    if said.first(format!("{OUTAGE}{entry}: {}", reason(error))) {
+        tracing::warn!(%entry, login_refused, "{why}");
+    } else {
+        tracing::debug!(%entry, login_refused, "{why}");
     }
 }

@@ -103,7 +103,6 @@ impl Live {
         let alive = follower.known();
         let alive = |host_id| alive.iter().any(|node| node.host_id == host_id && node.connected && !gone.holds(node));
         if list.against(&known, alive) == Verdict::Keep {
-            tracing::warn!(server = %self.connection().peer(), "the node list is empty; the nodes known before stay");
             return Verdict::Keep;
         }
         for node in &mut list.nodes {

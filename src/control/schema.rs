@@ -28,6 +28,8 @@ use crate::{
 
 /// When the schema could not be read, it is asked for again after this time.
 const AGAIN: Duration = Duration::from_secs(10);
+/// How what is said of a schema that cannot be read begins.
+const UNREAD: &str = "schema unread: ";
 /// With more keyspaces than these changed at once, everything is read.
 const FEW: usize = 16;
 
@@ -127,6 +129,7 @@ async fn follow(connection: Connection, topology: Topology, opener: Opener, chan
         let what = changes.take();
         match read(&connection, &topology.schema(), &what, opener.config().control_timeout).await {
             Ok(schema) => {
+                opener.config().said.forget_all(UNREAD);
                 for skipped in schema.skipped().iter().filter(|one| !topology.schema().skipped().contains(one)) {
                     tracing::warn!("a row of the schema is skipped: {skipped}");
                 }
@@ -136,7 +139,12 @@ async fn follow(connection: Connection, topology: Topology, opener: Opener, chan
                 }
             }
             Err(error) => {
-                tracing::warn!(error = %chain(&*error), "the schema could not be read");
+                let why = chain(&*error).to_string();
+                if opener.config().said.first(format!("{UNREAD}{why}")) {
+                    tracing::warn!(error = why, "the schema could not be read; it is tried again");
+                } else {
+                    tracing::debug!(error = why, "the schema could not be read; it is tried again");
+                }
                 drop(what);
                 changes.note(None);
                 sleep(AGAIN).await;

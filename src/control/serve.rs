@@ -151,7 +151,7 @@ impl<F: Follower> Task<F> {
         work.debouncer.begin();
         work.reads.clear();
         let read = live.read_anew(self.opener.config().control_timeout, &self.shared).await?;
-        match live.publish(read, &self.shared, &mut self.follower, &work.gone) {
+        match self.publish(live, read, &work.gone) {
             Verdict::Keep => work.debouncer.again_after(KEPT_AGAIN),
             Verdict::Use => work.gone.clear(),
         }
@@ -164,7 +164,7 @@ impl<F: Follower> Task<F> {
         self.take_waiting(live, work).await;
         let events = std::mem::take(&mut work.reads);
         let read = live.read(self.opener.config().control_timeout, &self.shared, events).await?;
-        if live.publish(read, &self.shared, &mut self.follower, &work.gone) == Verdict::Keep {
+        if self.publish(live, read, &work.gone) == Verdict::Keep {
             work.debouncer.again_after(KEPT_AGAIN);
         }
         Ok(())

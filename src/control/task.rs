@@ -8,9 +8,9 @@ use uuid::Uuid;
 
 use super::{
     First, Follower, Hint, Shared,
-    enter::{Adopted, Attempts, CONTACT_POINT},
+    enter::{Adopted, Attempts, OUTAGE},
     handle::{Command, Reply},
-    live::{Gone, Live},
+    live::{Gone, Live, Read},
     plan::Plan,
     schema::SchemaFollower,
     serve::{End, Work},
@@ -24,6 +24,8 @@ use crate::{
 
 /// While there is no control connection, rounds over the plan repeat about this often.
 const ROUND: Duration = Duration::from_secs(1);
+/// What is said of a node list that is not believed.
+const KEPT: &str = "node list: kept";
 
 /// What the task works with.
 pub(super) struct Task<F> {
@@ -117,7 +119,7 @@ impl<F: Follower> Task<F> {
     fn take(&mut self, adopted: Adopted) -> Live {
         let Adopted { live, read } = adopted;
         self.metrics.connected();
-        self.opener.config().said.forget_all(CONTACT_POINT);
+        self.opener.config().said.forget_all(OUTAGE);
         live.connection().observe(self.opener.metrics().control_connection());
         self.exhausted = false;
         self.work = Work::default();
@@ -127,10 +129,24 @@ impl<F: Follower> Task<F> {
             let Shared { topology, schema, .. } = self.shared.clone();
             SchemaFollower::start(live.connection().clone(), topology, self.opener.clone(), schema)
         });
-        let verdict = live.publish(read, &self.shared, &mut self.follower, &Gone::default());
-        self.kept = verdict == Verdict::Keep;
+        self.kept = self.publish(&live, read, &Gone::default()) == Verdict::Keep;
         self.answer_waiting();
         live
+    }
+
+    /// Publishes what was read, unless what was known before is believed instead; that is said once.
+    pub(super) fn publish(&mut self, live: &Live, read: Read, gone: &Gone) -> Verdict {
+        let verdict = live.publish(read, &self.shared, &mut self.follower, gone);
+        let config = self.opener.config();
+        let said = &config.said;
+        match verdict {
+            Verdict::Use => said.forget_all(KEPT),
+            Verdict::Keep if said.first(KEPT) => {
+                tracing::warn!(server = %live.connection().peer(), "the node list is empty; the nodes known before stay");
+            }
+            Verdict::Keep => {}
+        }
+        verdict
     }
 
     /// Those who wait get the snapshot in force.

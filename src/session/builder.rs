@@ -257,10 +257,14 @@ async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Se
 /// The first control connection; if it is to be waited for, rounds go on about every second.
 async fn first(config: &Arc<Config>, stack: &BoxConnect<Open, Accepted>, shared: &Shared) -> Result<First, Error> {
     let mut delays = Backoff::new(ROUND, ROUND * 2);
+    let mut told = false;
     loop {
         match First::connect(config, stack, shared).await {
             Err(error) if config.reconnect_on_init => {
-                tracing::warn!("{error}; trying again");
+                // What is new in later rounds is told by contact point.
+                if !std::mem::replace(&mut told, true) {
+                    tracing::warn!("{error}; trying again until one lets us in");
+                }
                 delays.reset();
                 tokio::time::sleep(delays.next_delay()).await;
             }

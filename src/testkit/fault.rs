@@ -1,9 +1,10 @@
 //! What a server does wrong, at which stage, and how often: plain values.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::time::Duration;
 
-use super::Answer;
+use super::{Answer, Push};
 
 /// A step of a connection at which a fault can strike, in wire order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -59,6 +60,9 @@ pub enum Stage {
 pub enum Fault {
     /// At [`Stage::Tcp`] the dial is refused; later the connection is reset.
     Refuse,
+    /// At [`Stage::Tcp`] in a network of pipes the dial fails as the client's own system lets it fail:
+    /// [`AddrNotAvailable`](io::ErrorKind::AddrNotAvailable) where no local port is left. Elsewhere as [`Refuse`](Self::Refuse).
+    Fail(io::ErrorKind),
     /// The connection is reset (RST) in place of an answer.
     Reset,
     /// The connection is closed in good order (FIN) in place of an answer.
@@ -75,6 +79,12 @@ pub enum Fault {
     Half,
     /// This many bytes of the right answer, then the connection is closed.
     Cut(usize),
+    /// The right answer, and then the connection is closed in good order; at [`Stage::Tls`] the handshake succeeds first.
+    ThenClose,
+    /// An event that nobody waits for, and then the right answer.
+    ///
+    /// At [`Stage::Tcp`] and [`Stage::Tls`], where there are no events, as [`Close`](Self::Close).
+    EventFirst(Push),
     /// A wrong answer.
     Wrong(Wrong),
     /// This answer in place of the right one: an error, other rows, any opcode and body.

@@ -117,6 +117,7 @@ impl Network {
                 }
                 let fault = match node.strike(Stage::Tcp) {
                     Some(Fault::Refuse) => return Err(refused()),
+                    Some(Fault::Fail(kind)) => return Err(kind.into()),
                     Some(Fault::Silence) => return pending().await,
                     Some(Fault::Delay(delay) | Fault::InLine(delay)) => {
                         tokio::time::sleep(delay).await;

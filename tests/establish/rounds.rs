@@ -201,8 +201,8 @@ async fn a_bad_name_beside_a_good_one() {
     let builder = Session::builder().resolver(resolver).connector(network.connector());
     let builder = builder.contact_points(["bad.test", "empty.test"]);
     let session = builder.clone().contact_point("good.test").build().await.unwrap();
-    let warned: Vec<_> = events.warnings().iter().map(|event| event.field("contact_point").to_owned()).collect();
-    assert_eq!(warned, ["bad.test:9042", "empty.test:9042"]);
+    let warned: Vec<_> = events.warnings().iter().map(|event| event.field("entry").to_owned()).collect();
+    assert_eq!(warned, ["contact point bad.test:9042", "contact point empty.test:9042"]);
     drop(session);
 
     let error = builder.contact_point(network.refused().to_string()).build().await.unwrap_err();

@@ -1,7 +1,7 @@
 //! What these tests share: a name over a network of pipes, both ways of trying, and the events that were logged.
 
 #[path = "support/events.rs"]
-mod events;
+pub(crate) mod events;
 #[path = "support/files.rs"]
 mod files;
 #[path = "support/stack.rs"]

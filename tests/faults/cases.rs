@@ -1,8 +1,12 @@
 //! The faults of each stage, and what must come of them.
 
-use std::time::Duration;
+use std::{io::ErrorKind, time::Duration};
 
-use messina::testkit::{Answer, Fault, Rule, Wrong, rows};
+use messina::{
+    connection::Compression,
+    session::SessionBuilder,
+    testkit::{Answer, ClusterBuilder, Fault, Push, Rule, Wrong, rows},
+};
 
 use crate::support::LIMIT;
 
@@ -15,10 +19,43 @@ pub(crate) enum Expect {
     Fails { at: &'static str, after: Duration, dials: usize },
 }
 
+/// What both sides are set to, beside what a case does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Given {
+    /// A login on both sides.
+    Login,
+    /// None: servers ask for none, and the session has no credentials.
+    NoLogin,
+    /// A login, and a session that wants to compress.
+    Compression,
+    /// A login, and a session that would follow client routes.
+    Routes,
+}
+
+impl Given {
+    pub(crate) fn cluster(self, builder: ClusterBuilder) -> ClusterBuilder {
+        match self {
+            Self::NoLogin => builder,
+            Self::Login | Self::Compression => builder.user("cassandra", "secret"),
+            Self::Routes => builder.user("cassandra", "secret").client_routes(),
+        }
+    }
+
+    pub(crate) fn session(self, builder: SessionBuilder) -> SessionBuilder {
+        match self {
+            Self::Login => builder.credentials("cassandra", "secret"),
+            Self::NoLogin => builder,
+            Self::Compression => builder.credentials("cassandra", "secret").compression(Compression::Lz4),
+            Self::Routes => builder.credentials("cassandra", "secret").client_routes("vpc-1"),
+        }
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(crate) struct Case {
     pub(crate) rule: Rule,
     pub(crate) expect: Expect,
+    pub(crate) given: Given,
 }
 
 /// A limit as cases write it.
@@ -27,6 +64,11 @@ const fn millis(millis: u64) -> Duration {
 }
 
 impl Case {
+    fn given(mut self, given: Given) -> Self {
+        self.given = given;
+        self
+    }
+
     /// Whether a version is refused: down a ladder where the node is not known, at once and for good where it is.
     pub(crate) fn refuses_version(&self) -> bool {
         matches!(self.expect, Expect::Fails { dials: 3, .. })
@@ -54,6 +96,9 @@ impl Case {
         let in_the_open = ["options", "startup"].contains(&at);
         let word = match self.rule.fault() {
             Fault::Refuse | Fault::Reset => "connection re",
+            Fault::Fail(_) => "address not available",
+            Fault::ThenClose => "the peer closed it",
+            Fault::Answer(answer) if *answer == asks_for_a_login() => "(Some.Authenticator), but no credentials",
             Fault::Close | Fault::Cut(_) if tls => "handshake eof",
             Fault::Close | Fault::Cut(0) => "the peer closed it",
             Fault::Cut(_) => "in the middle of an answer",
@@ -66,10 +111,7 @@ impl Case {
             Fault::Wrong(Wrong::Version(_)) => "protocol version",
             Fault::Wrong(Wrong::Challenge) => "challenge",
             Fault::Wrong(_) => "",
-            _ => ["boom", "too much to do", "still joining", "no such code", "wrong password", "does not exist"]
-                .into_iter()
-                .find(|text| format!("{:?}", self.rule).contains(text))
-                .unwrap_or_default(),
+            _ => TEXTS.into_iter().find(|text| format!("{:?}", self.rule).contains(text)).unwrap_or_default(),
         };
         match cause.contains(word) && !cause.is_empty() {
             true => Ok(()),
@@ -78,19 +120,67 @@ impl Case {
     }
 }
 
+/// What servers say in these cases.
+const TEXTS: [&str; 8] = [
+    "boom",
+    "too much to do",
+    "still joining",
+    "no such code",
+    "wrong password",
+    "does not exist",
+    "Unknown compression algorithm",
+    "CLIENT_ROUTES_CHANGE",
+];
+
 const NOW: Duration = Duration::ZERO;
 
 fn fails(rule: impl Into<Rule>, at: &'static str, after: Duration) -> Case {
-    Case { rule: rule.into(), expect: Expect::Fails { at, after, dials: 1 } }
+    Case { rule: rule.into(), expect: Expect::Fails { at, after, dials: 1 }, given: Given::Login }
 }
 
 fn fine(rule: impl Into<Rule>, after: Duration) -> Case {
-    Case { rule: rule.into(), expect: Expect::Fine(after) }
+    Case { rule: rule.into(), expect: Expect::Fine(after), given: Given::Login }
+}
+
+fn strings<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
+    let of = |text: &str| [&u16::try_from(text.len()).unwrap().to_be_bytes(), text.as_bytes()].concat();
+    texts.into_iter().flat_map(of).collect()
+}
+
+/// AUTHENTICATE.
+fn asks_for_a_login() -> Answer {
+    Answer::raw(0x03, strings(["Some.Authenticator"]))
+}
+
+/// READY, without a word of a login.
+fn asks_for_no_login() -> Answer {
+    Answer::raw(0x02, [])
+}
+
+/// SUPPORTED without the compression that every other server has.
+fn does_not_compress() -> Answer {
+    let of = |key, values: &[&str]| {
+        [strings([key]), vec![0, u8::try_from(values.len()).unwrap()], strings(values.iter().copied())].concat()
+    };
+    let keys = [of("COMPRESSION", &["snappy"]), of("PROTOCOL_VERSIONS", &["3/v3", "4/v4", "5/v5"])];
+    Answer::raw(0x06, [vec![0, 2], keys.concat()].concat())
+}
+
+/// REGISTER is refused as by a server that is too old for client routes.
+fn no_routes() -> Fault {
+    Fault::error(0x000A, "Invalid value 'CLIENT_ROUTES_CHANGE' for Type")
+}
+
+/// An event that nobody registered for yet.
+fn event() -> Fault {
+    Fault::EventFirst(Push::schema(["UPDATED", "KEYSPACE", "ks"]))
 }
 
 pub(crate) fn tcp() -> Vec<Case> {
     vec![
         fails(Fault::Refuse, "tcp", NOW),
+        // No local port is left.
+        fails(Fault::Fail(ErrorKind::AddrNotAvailable), "tcp", NOW),
         fails(Fault::Silence, "tcp", LIMIT),
         fails(Fault::Delay(LIMIT + millis(1)), "tcp", LIMIT),
         fine(Fault::Delay(millis(100)).times(1), millis(100)),
@@ -107,6 +197,7 @@ pub(crate) fn tls() -> Vec<Case> {
         fails(Fault::Refuse, "tls", NOW),
         fails(Fault::Reset, "tls", NOW),
         fails(Fault::Close, "tls", NOW),
+        fails(Fault::ThenClose, "options", NOW),
         fails(Fault::Silence, "tls", LIMIT),
         fails(Fault::Half, "tls", LIMIT),
         fails(Fault::Cut(0), "tls", NOW),
@@ -159,20 +250,34 @@ fn unfinished(at: &'static str, in_segments: bool) -> [Case; 2] {
 /// A refusal of every version: down the ladder on this address, then the next one.
 fn version_refused(at: &'static str) -> Case {
     let expect = Expect::Fails { at, after: NOW, dials: 3 };
-    Case { rule: Fault::Wrong(Wrong::Version(5)).into(), expect }
+    Case { rule: Fault::Wrong(Wrong::Version(5)).into(), expect, given: Given::Login }
 }
 
 pub(crate) fn options() -> Vec<Case> {
     let mut cases = common("options");
     cases.extend(unfinished("options", false));
-    cases.push(version_refused("options"));
+    cases.extend([
+        version_refused("options"),
+        fails(Fault::ThenClose, "startup", NOW),
+        fine(event(), NOW),
+        fine(Fault::Answer(does_not_compress()), NOW).given(Given::Compression),
+    ]);
     cases
 }
 
 pub(crate) fn startup() -> Vec<Case> {
     let mut cases = common("startup");
     cases.extend(unfinished("startup", false));
-    cases.push(version_refused("startup"));
+    cases.extend([
+        version_refused("startup"),
+        fails(Fault::ThenClose, "auth", NOW),
+        fine(event(), NOW),
+        // Asks for a login where none is configured, and for none where one is.
+        fails(Fault::Answer(asks_for_a_login()), "auth", NOW).given(Given::NoLogin),
+        fine(Fault::Answer(asks_for_no_login()), NOW),
+        // Refuses what it offered.
+        fails(Fault::error(0x000A, "Unknown compression algorithm: lz4"), "startup", NOW).given(Given::Compression),
+    ]);
     cases
 }
 
@@ -180,6 +285,8 @@ pub(crate) fn auth() -> Vec<Case> {
     let mut cases = common("auth");
     cases.extend(unfinished("auth", true));
     cases.extend([
+        fails(Fault::ThenClose, "cluster", NOW),
+        fine(event(), NOW),
         fails(Fault::error(0x0100, "wrong password"), "auth", NOW),
         fails(Fault::Wrong(Wrong::Challenge), "auth", NOW),
         fails(Fault::Wrong(Wrong::Crc), "auth", NOW),
@@ -191,6 +298,8 @@ pub(crate) fn cluster() -> Vec<Case> {
     let mut cases = common("cluster");
     cases.extend(unfinished("cluster", true));
     cases.extend([
+        fails(Fault::ThenClose, "keyspace", NOW),
+        fine(event(), NOW),
         fails(Fault::Wrong(Wrong::Crc), "cluster", NOW),
         fails(Fault::Answer(rows!["cluster_name text"].into()), "cluster", NOW),
         fails(Fault::Answer(rows!["cluster_name text"; (None::<&str>,)].into()), "cluster", NOW),
@@ -213,6 +322,8 @@ pub(crate) fn identity() -> Vec<Case> {
     let mut cases = common("identity");
     cases.extend(unfinished("identity", true));
     cases.extend([
+        fails(Fault::ThenClose, "register", NOW),
+        fine(event(), NOW),
         fails(Fault::Wrong(Wrong::Crc), "identity", NOW),
         fails(Fault::Wrong(Wrong::Version(5)), "identity", NOW),
         fails(Fault::Answer(rows!["host_id uuid"].into()), "identity", NOW),
@@ -226,6 +337,11 @@ pub(crate) fn register() -> Vec<Case> {
     let mut cases = common("register");
     cases.extend(unfinished("register", true));
     cases.extend([
+        fine(event(), NOW),
+        // About an event that nobody asked for; about one that was asked for, and again after it is not any more.
+        fails(no_routes(), "register", NOW),
+        fails(no_routes(), "register", NOW).given(Given::Routes),
+        fine(no_routes().times(1), NOW).given(Given::Routes),
         fails(Fault::Wrong(Wrong::Crc), "register", NOW),
         fails(Fault::Wrong(Wrong::Version(5)), "register", NOW),
         fails(Fault::error(0x000A, "Invalid value 'SCHEMA_CHANGE' for Type"), "register", NOW),

@@ -24,7 +24,7 @@ enum Way {
 const LOOK: Duration = Duration::from_millis(10);
 
 async fn one(way: Way, stage: Stage, case: &Case, place: Place, mode: Mode, ca: &TestCa) -> Result<(), String> {
-    let scene = Scene::new(stage, ca, |builder| {
+    let scene = Scene::new(stage, case.given, ca, |builder| {
         let builder = builder.nodes(3).node(2, |facts| facts.listed = false);
         // By name: nobody knows the second either, so that only the name leads there.
         builder.node(1, move |facts| facts.listed = way == Way::Node)

@@ -3,7 +3,7 @@
 use messina::{
     layers::TlsConfig,
     session::SessionBuilder,
-    testkit::{Cluster, Network, Rule, Stage, TestCa},
+    testkit::{Cluster, Network, Stage, TestCa},
 };
 
 use crate::{
@@ -31,16 +31,14 @@ async fn run(stage: Stage, cases: Vec<Case>) {
 
 async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&TestCa>) -> Result<(), String> {
     let network = Network::new();
-    let cluster = cluster(&network, ca, stage, case.rule.clone()).await;
+    let cluster = cluster(&network, ca, stage, case).await;
     let (faulty, good) = (cluster.node(0).addr(), cluster.node(1).addr());
     let dead = network.refused();
     let before = Before::session();
     let addrs = place.addrs(dead, faulty, good);
     let events = Events::watch();
-    let builder = mode
-        .of(with_tls(named(&network, addrs), ca.map(TestCa::client)))
-        .credentials("cassandra", "secret")
-        .keyspace("ks");
+    let builder = mode.of(with_tls(named(&network, addrs), ca.map(TestCa::client))).keyspace("ks");
+    let builder = case.given.session(builder);
     let (result, took) = timed(builder.clone()).await;
 
     let mut dialled = if place == Place::Middle { vec![dead] } else { vec![] };
@@ -96,9 +94,9 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
 }
 
 /// A faulty node that no other lists, so that only the name leads to it, and a good one.
-async fn cluster(network: &Network, ca: Option<&TestCa>, stage: Stage, rule: Rule) -> Cluster {
-    let mut builder = Cluster::builder().nodes(2).network(network).user("cassandra", "secret");
-    builder = builder.node(0, |facts| facts.listed = false).fault(0, stage, rule);
+async fn cluster(network: &Network, ca: Option<&TestCa>, stage: Stage, case: &Case) -> Cluster {
+    let mut builder = case.given.cluster(Cluster::builder().nodes(2).network(network));
+    builder = builder.node(0, |facts| facts.listed = false).fault(0, stage, case.rule.clone());
     if let Some(ca) = ca {
         builder = builder.tls(ca.server(["db.test", "10.0.0.1", "10.0.0.2"]));
     }

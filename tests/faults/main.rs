@@ -6,12 +6,15 @@ mod certificates;
 mod control;
 mod first;
 mod lookups;
+mod loopback;
 mod pinned;
 mod pools;
+mod same_id;
 mod scenarios;
 mod scene;
 #[path = "../establish/support.rs"]
 #[allow(dead_code, unused_imports, reason = "shared with the tests of connecting, which use more of it")]
 mod support;
 mod threads;
+mod warnings;
 mod world;

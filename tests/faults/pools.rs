@@ -15,7 +15,7 @@ use messina::{
 use tower::{ServiceExt, service_fn};
 
 use crate::{
-    cases::Case,
+    cases::{Case, Given},
     scene::{Place, QUERY, Scene, held_up, to_a_known_node, until},
     support::{Events, Mode},
     world::check,
@@ -36,7 +36,8 @@ const LOOK: Duration = Duration::from_millis(10);
 async fn one(purpose: For, stage: Stage, case: &Case, place: Place, mode: Mode, ca: &TestCa) -> Result<(), String> {
     // The control connection is on the first node. The second is known by its address, which a resolver leads to
     // several places; the third answers at one of them, as the second.
-    let scene = Scene::new(stage, ca, |builder| builder.nodes(3).node(2, |facts| facts.listed = false)).await;
+    let scene =
+        Scene::new(stage, case.given, ca, |builder| builder.nodes(3).node(2, |facts| facts.listed = false)).await;
     let [_, good, other] = scene.cluster.addrs()[..] else { panic!("three nodes") };
     let as_good = scene.cluster.node(1).host_id();
     scene.cluster.node(2).set(|facts| (facts.host_id, facts.address) = (as_good, Some(good)));
@@ -94,7 +95,8 @@ async fn one(purpose: For, stage: Stage, case: &Case, place: Place, mode: Mode, 
             check("no connection", &(scene.pooled(good) + scene.pooled(other)), &0)?;
             let (at, _) = fails.ok_or("it fails")?;
             let told = events.warnings();
-            let told = told.iter().find(|event| event.message.contains("could not connect")).ok_or("no warning")?;
+            let id = as_good.unwrap_or_default().to_string();
+            let told = told.iter().find(|event| event.field("host_id") == id).ok_or("no warning")?;
             check("the warning names the address", &told.message.contains(&faulty.to_string()), &true)?;
             check("the warning names the stage", &told.message.contains(at), &true)?;
             case.told(at, &told.message)?;
@@ -151,7 +153,7 @@ async fn opened_again() {
 async fn grown() {
     for mode in Mode::BOTH {
         let ca = TestCa::new();
-        let scene = Scene::new(Stage::Tcp, &ca, |builder| builder.nodes(2).scylla(Scylla::new(2))).await;
+        let scene = Scene::new(Stage::Tcp, Given::Login, &ca, |builder| builder.nodes(2).scylla(Scylla::new(2))).await;
         let good = scene.cluster.node(1).addr();
         let (names, dead) = (scene.names.clone(), scene.dead);
         let lookups = Arc::new(AtomicUsize::new(0));

@@ -11,7 +11,7 @@ use messina::{
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    cases::{self, Case},
+    cases::{self, Case, Given},
     support::{DELAY, Mode},
     world::Before,
 };
@@ -68,13 +68,19 @@ pub(crate) struct Scene {
     pub(crate) dead: SocketAddr,
     pub(crate) before: Before,
     tls: Option<TlsConfig>,
+    given: Given,
 }
 
 impl Scene {
     /// `db.test` leads to the first node. With TLS where that is what goes wrong.
-    pub(crate) async fn new(stage: Stage, ca: &TestCa, change: impl FnOnce(ClusterBuilder) -> ClusterBuilder) -> Self {
+    pub(crate) async fn new(
+        stage: Stage,
+        given: Given,
+        ca: &TestCa,
+        change: impl FnOnce(ClusterBuilder) -> ClusterBuilder,
+    ) -> Self {
         let network = Network::new();
-        let mut builder = Cluster::builder().network(&network).user("cassandra", "secret");
+        let mut builder = given.cluster(Cluster::builder().network(&network));
         let mut tls = None;
         if stage == Stage::Tls {
             builder = builder.tls(ca.server(["db.test", "10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.4"]));
@@ -85,17 +91,17 @@ impl Scene {
         let names = Names::new();
         names.set("db.test", [cluster.node(0).addr()]);
         let (dead, before) = (network.refused(), Before::session());
-        Self { network, cluster, names, dead, before, tls }
+        Self { network, cluster, names, dead, before, tls, given }
     }
 
     pub(crate) fn builder(&self, mode: Mode) -> SessionBuilder {
-        let mut builder = Session::builder()
+        let builder = Session::builder()
             .contact_point("db.test")
             .resolver(self.names.clone())
             .connector(self.network.connector())
             .candidate_order(Order::AsGiven)
-            .credentials("cassandra", "secret")
             .keyspace("ks");
+        let mut builder = self.given.session(builder);
         if let Some(tls) = &self.tls {
             // What is looked at is the handshake; a node's other addresses are not in its certificate's way.
             builder = builder.tls(messina::config::TlsSettings::new(tls.clone())).tls_accepted_name("db.test");

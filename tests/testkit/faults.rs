@@ -3,7 +3,7 @@
 use std::io::ErrorKind;
 use std::time::Duration;
 
-use messina::testkit::{Answer, Cluster, Fault, Network, Script, Stage, Wrong, rows};
+use messina::testkit::{Answer, Cluster, Fault, Network, Push, Script, Stage, Wrong, rows};
 use tokio::io::AsyncReadExt;
 use tokio::time::Instant;
 
@@ -43,6 +43,36 @@ async fn close() {
         let mut client = struck(cluster.node(0), stage, Fault::Close).await;
         assert_eq!(client.end().await, ErrorKind::UnexpectedEof, "{stage:?}");
     }
+}
+
+/// testkit: the right answer and then the end, and an event before the right answer, at every stage.
+#[tokio::test]
+async fn before_and_after_the_right_answer() {
+    for stage in STAGES {
+        let cluster = cluster().await;
+        let mut client = struck(cluster.node(0), stage, Fault::ThenClose).await;
+        assert_eq!(answer(&mut client).await.opcode, right(stage), "{stage:?}");
+        assert_eq!(client.end().await, ErrorKind::UnexpectedEof, "{stage:?}");
+
+        let event = Push::status("UP", ([10, 0, 0, 9], 9042));
+        let mut client = struck(cluster.node(0), stage, Fault::EventFirst(event)).await;
+        let frame = answer(&mut client).await;
+        assert_eq!((frame.opcode, frame.stream), (0x0C, -1), "{stage:?}");
+        assert_eq!(answer(&mut client).await.opcode, right(stage), "{stage:?}");
+    }
+}
+
+/// testkit: a dial that the client's own system lets fail; over a socket, where that is not ours to say, it is refused.
+#[tokio::test]
+async fn a_dial_that_fails() {
+    let fault = Fault::Fail(ErrorKind::AddrNotAvailable);
+    let network = Network::new();
+    let pipes = Cluster::builder().network(&network).fault(0, Stage::Tcp, fault.clone()).start().await.unwrap();
+    let error = network.dial(pipes.node(0).addr()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::AddrNotAvailable);
+    let sockets = Cluster::builder().fault(0, Stage::Tcp, fault).start().await.unwrap();
+    let error = tokio::net::TcpStream::connect(sockets.node(0).addr()).await.unwrap_err();
+    assert_eq!(error.kind(), ErrorKind::ConnectionRefused);
 }
 
 /// testkit: silence at every stage; the connection stays open.

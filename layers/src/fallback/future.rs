@@ -267,7 +267,11 @@ impl<S, T> Walk<S, T> {
 
     fn warn(&self, error: ConnectError) -> ConnectError {
         let login = error.class() == Class::Auth;
-        tracing::warn!(target = %self.address, login_refused = login, "could not connect: {}", error.report());
+        if self.rules.quiet {
+            tracing::debug!(target = %self.address, login_refused = login, "could not connect: {}", error.report());
+        } else {
+            tracing::warn!(target = %self.address, login_refused = login, "could not connect: {}", error.report());
+        }
         error
     }
 }

@@ -137,6 +137,18 @@ async fn a_failed_connect_is_one_warning() {
     }
 }
 
+/// No warning where the caller wants to tell of it himself: the same at debug.
+#[tokio::test(start_paused = true)]
+async fn a_failed_connect_is_quiet_where_that_is_wanted() {
+    let capture = Capture::start();
+    let mut options = as_given();
+    options.quiet = true;
+    let stack = connect_stack(Servers::default(), Scripted::addrs([addr(1)]), options);
+    stack.oneshot(target()).await.unwrap_err();
+    assert!(capture.at(Level::WARN).is_empty());
+    assert!(capture.at(Level::DEBUG).iter().any(|event| event.text.contains("could not connect: ")));
+}
+
 /// The spans of a connect and its attempts.
 #[tokio::test(start_paused = true)]
 async fn a_connect_has_spans() {

@@ -10,6 +10,7 @@ use crate::{
     config::Config,
     connection::{Connection, ConnectionError},
     endpoint::Endpoint,
+    establish::reason,
     pool::{
         live::Slot,
         open::{How, Opened},
@@ -245,6 +246,12 @@ fn tell(node: &crate::pool::Node, error: &ConnectError, config: &Config) -> bool
             }
             false
         }
-        _ => false,
+        _ => {
+            let why = reason(error);
+            if first(&format!("cannot be connected to: {why}")) {
+                tracing::warn!(%host_id, "could not connect to the node; it is tried again: {}", error.report());
+            }
+            false
+        }
     }
 }

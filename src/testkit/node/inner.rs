@@ -194,7 +194,7 @@ impl Inner {
         let lasting = self.script().current(Stage::Tcp).and_then(Rule::always).cloned();
         let mode = match lasting {
             _ if self.is_killed() => Mode::Refusing,
-            Some(Fault::Refuse) => Mode::Refusing,
+            Some(Fault::Refuse | Fault::Fail(_)) => Mode::Refusing,
             Some(Fault::Silence) => Mode::BlackHole,
             _ => Mode::Open,
         };

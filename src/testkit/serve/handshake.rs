@@ -31,8 +31,10 @@ impl Connection {
                 self.stream.send(GARBAGE);
                 Some(self.close().await)
             }
-            Fault::Refuse | Fault::Reset => Some(Ended::Reset),
-            Fault::Close | Fault::Cut(_) | Fault::Answer(_) => Some(self.close().await),
+            Fault::Refuse | Fault::Fail(_) | Fault::Reset => Some(Ended::Reset),
+            Fault::Close | Fault::Cut(_) | Fault::ThenClose | Fault::EventFirst(_) | Fault::Answer(_) => {
+                Some(self.close().await)
+            }
         }
     }
 
@@ -51,9 +53,9 @@ impl Connection {
         if fault.is_some() {
             self.recorder.note(EventKind::Fault(Stage::Tls));
         }
-        let mut choke = None;
+        let (mut choke, then_close) = (None, fault == Some(Fault::ThenClose));
         match fault {
-            None => {}
+            None | Some(Fault::ThenClose) => {}
             Some(Fault::Delay(delay) | Fault::InLine(delay)) => tokio::time::sleep(delay).await,
             Some(Fault::Silence) => return Some(self.stay_mute().await),
             Some(Fault::Half) => choke = Some(Choke { left: HALF_A_FLIGHT, closes: false }),
@@ -63,7 +65,7 @@ impl Connection {
                 if self.stream.transfer().await.unwrap_or(0) == 0 {
                     return Some(Ended::ByClient);
                 }
-                if matches!(fault, Fault::Refuse | Fault::Reset) {
+                if matches!(fault, Fault::Refuse | Fault::Fail(_) | Fault::Reset) {
                     return Some(Ended::Reset);
                 }
                 if matches!(fault, Fault::Wrong(_)) {
@@ -84,7 +86,7 @@ impl Connection {
                 let sni = stream.get_ref().1.server_name().map(str::to_owned);
                 self.recorder.note(EventKind::Tls { sni });
                 self.stream.link = Link::Tls(Box::new(stream));
-                None
+                if then_close { Some(self.close().await) } else { None }
             }
             Err(error) => {
                 self.recorder.note(EventKind::Refused(error.to_string()));

@@ -54,7 +54,7 @@ impl Connection {
         }
         let bytes = match fault {
             None => self.seal_reply(to, &mut reply),
-            Some(Fault::Refuse | Fault::Reset) => return Flow::Reset,
+            Some(Fault::Refuse | Fault::Fail(_) | Fault::Reset) => return Flow::Reset,
             Some(Fault::Close) => return Flow::Close,
             Some(Fault::Silence) => return Flow::Go,
             Some(Fault::Delay(delay)) => {
@@ -76,6 +76,16 @@ impl Connection {
                 self.stream.send(&bytes[..length.min(bytes.len())]);
                 return Flow::Close;
             }
+            Some(Fault::ThenClose) => {
+                let bytes = self.seal_reply(to, &mut reply);
+                self.stream.send(&bytes);
+                return Flow::Close;
+            }
+            Some(Fault::EventFirst(event)) => {
+                let mut bytes = self.seal(to.version, 0, -1, Opcode::Event.as_u8(), event.body());
+                bytes.extend(self.seal_reply(to, &mut reply));
+                bytes
+            }
             Some(Fault::Wrong(wrong)) => self.wrong(to, &mut reply, wrong),
             Some(Fault::Answer(answer)) => {
                 reply.delay += answer.delay;
@@ -85,6 +95,10 @@ impl Connection {
                     Body::Error { .. } => (reply.phase, reply.switch) = (None, None),
                     Body::Raw { opcode, .. } if *opcode == Opcode::Authenticate.as_u8() => {
                         reply.phase = Some(Phase::Authenticating);
+                    }
+                    // A server that asks nobody for a password lets in who has one.
+                    Body::Raw { opcode, .. } if *opcode == Opcode::Ready.as_u8() && to.stage == Stage::Startup => {
+                        reply.phase = Some(Phase::Ready);
                     }
                     _ => {}
                 }
