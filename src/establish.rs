@@ -19,6 +19,7 @@ mod reason;
 mod register;
 mod round;
 mod seams;
+mod steps;
 mod tls;
 
 use messina_layers::{

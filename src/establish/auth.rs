@@ -3,10 +3,7 @@
 use messina_layers::{Scope, error::AttemptError};
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{
-    error::LoginRefused,
-    handshake::{Steps, is_bad_credentials},
-};
+use super::{error::LoginRefused, handshake::is_bad_credentials, steps::Steps};
 use crate::{
     config::{AuthContext, AuthError},
     error::stage,

@@ -9,31 +9,26 @@ use std::{
     pin::Pin,
     sync::Arc,
     task::{Context, Poll},
-    time::Duration,
 };
 
-use messina_layers::{Scope, Stage, Transport, TurnGuard, error::AttemptError, metrics};
+use messina_layers::{Transport, TurnGuard, error::AttemptError};
 use scylla_cql_core::frame::types::Consistency;
-use tokio::{
-    io::{AsyncRead, AsyncWrite},
-    time::Instant,
-};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tower_service::Service;
 
 use super::{
     Open, auth,
-    error::{NotWanted, UnexpectedAnswer, VersionRefused, WrongCluster, WrongHost},
-    notes::Noted,
+    error::{NotWanted, WrongCluster, WrongHost},
+    steps::{Step, Steps},
 };
 use crate::{
     config::{Config, HostIdCheck},
-    connection::{Compression, Opening, OpeningError},
+    connection::{Compression, Opening},
     error::stage,
     protocol::{
-        Dialect, Envelope, ProtocolVersion,
-        request::{Options, Query, QueryParams, Request, Startup},
-        response::{self, Response, ResultResponse, ServerError, Supported},
-        version::versions_in_error,
+        ProtocolVersion,
+        request::{Options, Query, QueryParams, Startup},
+        response::{Response, ResultResponse, ServerError, Supported},
     },
 };
 
@@ -74,8 +69,6 @@ where
         CqlHandshakeFuture(Box::pin(shake_hands(transport)))
     }
 }
-
-type Step<T> = Result<T, AttemptError>;
 
 /// A handshake in progress; dropping it closes the socket.
 pub(super) struct CqlHandshakeFuture<IO>(Pin<Box<dyn Future<Output = Step<Greeted<IO>>> + Send>>);
@@ -144,66 +137,7 @@ where
     Ok(Greeted { opening, target, supported, cluster_name, compression, turn })
 }
 
-/// A connection that is asked one thing after another.
-pub(super) struct Steps<IO> {
-    opening: Opening<IO>,
-    dialect: Dialect,
-    target: Open,
-    limit: Duration,
-}
-
 impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
-    pub(super) fn target(&self) -> &Open {
-        &self.target
-    }
-
-    pub(super) fn peer(&self) -> std::net::SocketAddr {
-        self.opening.handle().peer()
-    }
-
-    /// Sends one request and reads its answer; an ERROR comes back as one unless it is about the version.
-    pub(super) async fn ask<R: Request + ?Sized>(&mut self, request: &R, stage: Stage) -> Step<Response> {
-        let since = Instant::now();
-        let envelope = self.opening.request(request, self.limit).await;
-        let response =
-            envelope.map_err(|error| step_error(stage, error)).and_then(|envelope| read(envelope, self.dialect, stage));
-        let answered = response.as_ref().is_ok_and(|response| !matches!(response, Response::Error(_)));
-        metrics::stage_ended(stage, answered, since.elapsed());
-        let response = response?;
-        if let (Some(notes), true) = (self.target.notes(), answered) {
-            notes.lap(stage);
-        }
-        if let Response::Error(error) = &response
-            && error.is_version_error()
-        {
-            return Err(self.version_refused(stage, error.message.clone(), versions_in_error(&error.message)));
-        }
-        Ok(response)
-    }
-
-    /// Writes down what was learned, where somebody looks on.
-    fn note(&self, learn: impl FnOnce(&mut Noted)) {
-        if let Some(notes) = self.target.notes() {
-            notes.learn(learn);
-        }
-    }
-
-    /// What the server said instead of the answer to `asked`.
-    pub(super) fn unexpected(&self, stage: Stage, asked: &'static str, got: Response) -> AttemptError {
-        match got {
-            Response::Error(error) => AttemptError::new(stage, error),
-            other => AttemptError::new(stage, UnexpectedAnswer::new(asked, &other)),
-        }
-    }
-
-    /// A refusal by an identified node holds for all of its addresses; a name may front other nodes.
-    fn version_refused(&self, stage: Stage, message: String, server: Option<Vec<ProtocolVersion>>) -> AttemptError {
-        let scope = if self.target.expected_host().is_some() { Scope::Endpoint } else { Scope::Candidate };
-        let asked = self.dialect.version;
-        let refused = VersionRefused { asked, tried: vec![asked], server, message };
-        AttemptError::new(stage, refused).with_scope(scope).forcing_down()
-    }
-
     /// Compares the host id that ScyllaDB tells in SUPPORTED with the expected one, before anything costs.
     fn check_host(&self, supported: &Supported) -> Step<()> {
         // Text that is no id tells nothing.
@@ -277,24 +211,6 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Steps<IO> {
 /// The statement that makes this the keyspace of a connection; the name is case-sensitive.
 pub(crate) fn use_keyspace(name: &str) -> String {
     format!("USE \"{}\"", name.replace('"', "\"\""))
-}
-
-pub(super) fn read(envelope: Envelope, dialect: Dialect, stage: Stage) -> Step<Response> {
-    match response::parse(envelope, dialect, None) {
-        Ok(answer) => Ok(answer.response),
-        Err(error) => Err(AttemptError::new(stage, error)),
-    }
-}
-
-pub(super) fn step_error(stage: Stage, error: OpeningError) -> AttemptError {
-    match error {
-        OpeningError::TimedOut(limit) => AttemptError::new(stage, messina_layers::TimedOut::new(limit)),
-        // The sentence about the connection says it all; "the request failed" around it adds nothing.
-        OpeningError::Request(error) => match error.connection() {
-            Some(connection) => AttemptError::new(stage, connection.clone()),
-            None => AttemptError::new(stage, error),
-        },
-    }
 }
 
 /// The compression to use: what is wanted, if the version and the server can do it.

@@ -19,7 +19,8 @@ use tower::{Layer, Service};
 use super::{
     Open,
     error::UnexpectedAnswer,
-    handshake::{Greeted, read, step_error},
+    handshake::Greeted,
+    steps::{read, step_error},
 };
 use crate::{
     error::stage,

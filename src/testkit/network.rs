@@ -19,6 +19,11 @@ use super::fault::{Fault, Stage};
 use super::node::{Arrival, Inner, refused};
 use super::pipe::{Io, Pipe};
 
+mod held;
+
+use held::Dialling;
+pub(super) use held::Held;
+
 /// Addresses that can be dialled without a socket, so that a test may pause the clock.
 ///
 /// Nodes are put here by [`ClusterBuilder::network`](super::ClusterBuilder::network), bare addresses by [`refused`](Self::refused) and its
@@ -283,43 +288,6 @@ const SHOWN: usize = 8;
 fn address(net: u8, host: u32) -> [u8; 4] {
     let part = |value: u32| u8::try_from(value).unwrap_or(u8::MAX);
     [10, net, part(host / 250), part(1 + host % 250)]
-}
-
-/// A dial, for as long as it has not ended.
-struct Dialling {
-    network: Network,
-}
-
-impl Dialling {
-    fn new(network: &Network) -> Self {
-        network.state().dialling += 1;
-        Self { network: network.clone() }
-    }
-}
-
-impl Drop for Dialling {
-    fn drop(&mut self) {
-        self.network.state().dialling -= 1;
-    }
-}
-
-/// The client's end of a connection, for as long as it lives.
-pub(super) struct Held {
-    network: Network,
-    id: u32,
-}
-
-impl Held {
-    fn new(network: &Network, id: u32, client: SocketAddr, server: SocketAddr) -> Self {
-        network.state().held.insert(id, (client, server));
-        Self { network: network.clone(), id }
-    }
-}
-
-impl Drop for Held {
-    fn drop(&mut self) {
-        self.network.state().held.remove(&self.id);
-    }
 }
 
 impl fmt::Debug for Network {

@@ -86,7 +86,7 @@ impl TestCa {
     /// On a name that cannot stand in a certificate.
     pub fn server<S: Into<String>>(&self, names: impl IntoIterator<Item = S>) -> ServerTls {
         let names = names.into_iter().map(Into::into).collect();
-        ServerTls::make(self.clone(), names, false, false)
+        ServerTls::make(self.clone(), names, false, None)
     }
 
     fn issue(&self, names: &[String], subject: &str, expired: bool) -> (Certificate, KeyPair) {
@@ -114,33 +114,40 @@ pub struct ServerTls {
     ca: TestCa,
     names: Vec<String>,
     expired: bool,
-    client_auth: bool,
+    /// Whose certificates a client may show; `None` asks for none.
+    clients: Option<TestCa>,
     config: Arc<ServerConfig>,
 }
 
 impl ServerTls {
     /// The same, with a certificate that expired long ago.
     pub fn expired(self) -> Self {
-        Self::make(self.ca, self.names, true, self.client_auth)
+        Self::make(self.ca, self.names, true, self.clients)
     }
 
     /// The same, demanding a certificate of the same authority from the client.
     pub fn with_client_auth(self) -> Self {
-        Self::make(self.ca, self.names, self.expired, true)
+        let clients = self.ca.clone();
+        self.with_client_auth_by(&clients)
+    }
+
+    /// The same, demanding a certificate of this authority from the client.
+    pub fn with_client_auth_by(self, clients: &TestCa) -> Self {
+        Self::make(self.ca, self.names, self.expired, Some(clients.clone()))
     }
 
     pub(super) fn acceptor(&self) -> TlsAcceptor {
         self.config.clone().into()
     }
 
-    fn make(ca: TestCa, names: Vec<String>, expired: bool, client_auth: bool) -> Self {
+    fn make(ca: TestCa, names: Vec<String>, expired: bool, clients: Option<TestCa>) -> Self {
         let (cert, key) = ca.issue(&names, "messina test server", expired);
         let provider = Arc::new(ring::default_provider());
         let builder = ServerConfig::builder_with_provider(provider.clone());
         let builder = made(builder.with_safe_default_protocol_versions());
-        let builder = if client_auth {
+        let builder = if let Some(clients) = &clients {
             let mut roots = RootCertStore::empty();
-            made(roots.add(ca.inner.cert.der().clone()));
+            made(roots.add(clients.inner.cert.der().clone()));
             let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider).build();
             builder.with_client_cert_verifier(made(verifier))
         } else {
@@ -148,7 +155,7 @@ impl ServerTls {
         };
         let key = made(PrivateKeyDer::try_from(key.serialize_der()));
         let config = made(builder.with_single_cert(vec![cert.der().clone()], key));
-        Self { ca, names, expired, client_auth, config: Arc::new(config) }
+        Self { ca, names, expired, clients, config: Arc::new(config) }
     }
 }
 

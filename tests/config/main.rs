@@ -10,9 +10,12 @@ mod events;
 mod files;
 mod from_file;
 mod keys;
+mod misled;
 mod reconfigure;
 mod secrets;
+mod takes_effect;
 mod tls_files;
+mod values;
 
 use messina::{Session, config::Config, error::ConfigError, session::SessionBuilder};
 

@@ -7,6 +7,7 @@ mod bundles;
 mod custom;
 mod merging;
 mod proxies;
+mod routed;
 mod routes;
 mod routes_events;
 mod settings;

@@ -1,12 +1,12 @@
 //! What an event about client routes leads to.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use messina::testkit::{Answer, ClientRoute, Fault, Push, Stage, rows};
 use tokio::time::sleep;
 
 use crate::{
-    routes::World,
+    routed::World,
     support::{Events, SOON, connected},
 };
 
@@ -37,11 +37,13 @@ async fn foreign_events_are_ignored() {
     let world = World::new(2).await;
     let session = world.builder().build().await.unwrap();
     connected(&world.cluster, 0..2, SOON).await;
+    let known = session.topology();
     world.cluster.set_client_routes([]);
     world.cluster.push(&Push::client_routes(["vpc-2"], [world.id(0)]));
     world.cluster.push(&Push::client_routes(["vpc-2", "VPC-1"], [world.id(0), world.id(1)]));
     sleep(Duration::from_secs(10)).await;
     assert_eq!(world.reads().len(), 1);
+    assert!(Arc::ptr_eq(&known, &session.topology()), "what is known is not even published again");
     drop(session);
 }
 

@@ -15,6 +15,7 @@ mod loopback;
 mod messages;
 mod nodes;
 mod overlap;
+mod pins;
 mod reactions;
 mod register;
 mod resolving;

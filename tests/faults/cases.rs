@@ -2,13 +2,12 @@
 
 use std::{io::ErrorKind, time::Duration};
 
-use messina::{
-    connection::Compression,
-    session::SessionBuilder,
-    testkit::{Answer, ClusterBuilder, Fault, Push, Rule, Wrong, rows},
-};
+use messina::testkit::{Answer, Fault, Rule, Wrong, rows};
 
-use crate::support::LIMIT;
+use crate::{
+    given::{Given, asks_for_a_login, asks_for_no_login, does_not_compress, event, no_routes},
+    support::LIMIT,
+};
 
 /// What must come of a fault at the first contact.
 #[derive(Clone, Copy, Debug)]
@@ -17,38 +16,6 @@ pub(crate) enum Expect {
     Fine(Duration),
     /// The address fails at this stage, after this long and so many dials.
     Fails { at: &'static str, after: Duration, dials: usize },
-}
-
-/// What both sides are set to, beside what a case does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Given {
-    /// A login on both sides.
-    Login,
-    /// None: servers ask for none, and the session has no credentials.
-    NoLogin,
-    /// A login, and a session that wants to compress.
-    Compression,
-    /// A login, and a session that would follow client routes.
-    Routes,
-}
-
-impl Given {
-    pub(crate) fn cluster(self, builder: ClusterBuilder) -> ClusterBuilder {
-        match self {
-            Self::NoLogin => builder,
-            Self::Login | Self::Compression => builder.user("cassandra", "secret"),
-            Self::Routes => builder.user("cassandra", "secret").client_routes(),
-        }
-    }
-
-    pub(crate) fn session(self, builder: SessionBuilder) -> SessionBuilder {
-        match self {
-            Self::Login => builder.credentials("cassandra", "secret"),
-            Self::NoLogin => builder,
-            Self::Compression => builder.credentials("cassandra", "secret").compression(Compression::Lz4),
-            Self::Routes => builder.credentials("cassandra", "secret").client_routes("vpc-1"),
-        }
-    }
 }
 
 #[derive(Clone, Debug)]
@@ -140,40 +107,6 @@ fn fails(rule: impl Into<Rule>, at: &'static str, after: Duration) -> Case {
 
 fn fine(rule: impl Into<Rule>, after: Duration) -> Case {
     Case { rule: rule.into(), expect: Expect::Fine(after), given: Given::Login }
-}
-
-fn strings<'a>(texts: impl IntoIterator<Item = &'a str>) -> Vec<u8> {
-    let of = |text: &str| [&u16::try_from(text.len()).unwrap().to_be_bytes(), text.as_bytes()].concat();
-    texts.into_iter().flat_map(of).collect()
-}
-
-/// AUTHENTICATE.
-fn asks_for_a_login() -> Answer {
-    Answer::raw(0x03, strings(["Some.Authenticator"]))
-}
-
-/// READY, without a word of a login.
-fn asks_for_no_login() -> Answer {
-    Answer::raw(0x02, [])
-}
-
-/// SUPPORTED without the compression that every other server has.
-fn does_not_compress() -> Answer {
-    let of = |key, values: &[&str]| {
-        [strings([key]), vec![0, u8::try_from(values.len()).unwrap()], strings(values.iter().copied())].concat()
-    };
-    let keys = [of("COMPRESSION", &["snappy"]), of("PROTOCOL_VERSIONS", &["3/v3", "4/v4", "5/v5"])];
-    Answer::raw(0x06, [vec![0, 2], keys.concat()].concat())
-}
-
-/// REGISTER is refused as by a server that is too old for client routes.
-fn no_routes() -> Fault {
-    Fault::error(0x000A, "Invalid value 'CLIENT_ROUTES_CHANGE' for Type")
-}
-
-/// An event that nobody registered for yet.
-fn event() -> Fault {
-    Fault::EventFirst(Push::schema(["UPDATED", "KEYSPACE", "ks"]))
 }
 
 pub(crate) fn tcp() -> Vec<Case> {

@@ -1,7 +1,7 @@
 //! Every fault at every stage, at every place in the list of addresses, one after the other and side by side.
 
 use messina::{
-    layers::TlsConfig,
+    layers::{Order, TlsConfig},
     session::SessionBuilder,
     testkit::{Cluster, Network, Stage, TestCa},
 };
@@ -91,6 +91,25 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
     check("dialled again", &(network.dials(faulty) > dials), &true)?;
     drop(session);
     before.check(&network).await
+}
+
+/// reviewer 75: a test that wants the dead record first has it first, in every connect, and the event tells of it each time;
+/// in the order that sessions have by default it would be luck.
+#[tokio::test(start_paused = true)]
+async fn the_dead_record_comes_first() {
+    let network = Network::new();
+    let cluster = Cluster::builder().network(&network).start().await.unwrap();
+    let (dead, good) = (network.refused(), cluster.node(0).addr());
+    for (order, all) in [(Order::AsGiven, true), (Order::Shuffle, false)] {
+        let (mut dead_first, events) = (0, Events::watch());
+        for seed in 0..40 {
+            let from = network.dialled().len();
+            drop(named(&network, [dead, good]).candidate_order(order).candidate_seed(seed).build().await.unwrap());
+            dead_first += usize::from(network.dialled()[from] == dead);
+        }
+        assert_eq!(events.with("trying next address").len(), dead_first, "{order:?}");
+        assert!(if all { dead_first == 40 } else { (10..=30).contains(&dead_first) }, "{order:?}: {dead_first}");
+    }
 }
 
 /// A faulty node that no other lists, so that only the name leads to it, and a good one.

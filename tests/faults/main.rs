@@ -5,6 +5,7 @@ mod cases;
 mod certificates;
 mod control;
 mod first;
+mod given;
 mod lookups;
 mod loopback;
 mod pinned;
@@ -16,5 +17,6 @@ mod scene;
 #[allow(dead_code, unused_imports, reason = "shared with the tests of connecting, which use more of it")]
 mod support;
 mod threads;
+mod under_load;
 mod warnings;
 mod world;

@@ -15,7 +15,8 @@ use messina::{
 use tower::{ServiceExt, service_fn};
 
 use crate::{
-    cases::{Case, Given},
+    cases::Case,
+    given::Given,
     scene::{Place, QUERY, Scene, held_up, to_a_known_node, until},
     support::{Events, Mode},
     world::check,

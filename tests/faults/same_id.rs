@@ -5,7 +5,7 @@ use std::{net::SocketAddr, time::Duration};
 use messina::testkit::{Fault, Scylla, Stage, TestCa};
 
 use crate::{
-    cases::Given,
+    given::Given,
     scene::{Place, QUERY, Scene, controls, until},
     support::{Events, Mode},
     world::check,

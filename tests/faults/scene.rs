@@ -11,7 +11,8 @@ use messina::{
 use tokio::time::{Instant, sleep};
 
 use crate::{
-    cases::{self, Case, Given},
+    cases::{self, Case},
+    given::Given,
     support::{DELAY, Mode},
     world::Before,
 };

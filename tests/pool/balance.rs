@@ -126,6 +126,42 @@ async fn a_slow_node_gets_less() {
     drop(session);
 }
 
+/// driver 7.12: how long a node has been silent weighs: one that has a single request in flight and has not answered for a
+/// second gets none of a swarm, though it has by far the fewest in flight.
+#[tokio::test(start_paused = true)]
+async fn silence_weighs() {
+    let world = World::of(2).await;
+    world.cluster.prime(QUERY, Answer::from(rows!["id int"; (1,)]).delayed(10 * SECOND));
+    let session = world.builder().build().await.unwrap();
+    world.open(3).await;
+    let ask = || {
+        let session = session.clone();
+        tokio::spawn(
+            async move { session.execute(&Statement::new(QUERY).with_timeout(60 * SECOND), ()).await.map(drop) },
+        )
+    };
+    let asked = |index: usize| world.node(index).count(Stage::Query);
+    let mut requests = vec![ask()];
+    settle().await;
+    let silent = (0..2).find(|index| asked(*index) == 1).unwrap();
+    tokio::time::sleep(SECOND).await;
+    requests.extend((0..50).map(|_| ask()));
+    settle().await;
+    assert_eq!((asked(silent), asked(1 - silent)), (1, 50));
+    // It answers: what is in flight counts again.
+    for request in requests {
+        request.await.unwrap().unwrap();
+    }
+    requests = (0..50).map(|_| ask()).collect();
+    settle().await;
+    let share = asked(silent) - 1;
+    assert!((20..=30).contains(&share), "{share} of 50");
+    for request in requests {
+        request.await.unwrap().unwrap();
+    }
+    drop(session);
+}
+
 /// surface 1: idle nodes share requests evenly.
 #[tokio::test(start_paused = true)]
 async fn idle_nodes_share() {

@@ -8,7 +8,7 @@ use messina::{
     testkit::{Answer, Scylla, Stage, rows},
 };
 
-use crate::support::{QUERY, SECOND, World, settle, shards};
+use crate::support::{QUERY, SECOND, World, in_moving_time, settle, shards};
 
 /// Another number of connections, everything else as before.
 fn resize(world: &World, session: &Session, local: usize, remote: usize) {
@@ -57,7 +57,7 @@ async fn pools_are_resized_per_shard_and_by_data_centre() {
     let session = world.builder().build().await.unwrap();
     world.open(5).await;
     resize(&world, &session, 3, 0);
-    world.open(5).await;
+    in_moving_time(world.open(5)).await;
     assert_eq!(shards(&world.state(&session, 0)), [2, 2]);
     assert!(matches!(world.state(&session, 1).standing, Standing::Ignored));
     resize(&world, &session, 2, 2);

@@ -2,7 +2,7 @@
 
 use messina::{error::Kind, session::Standing};
 
-use crate::support::{QUERY, SECOND, World, settle};
+use crate::support::{QUERY, SECOND, World, in_moving_time, settle};
 
 /// driver 3: one connection to each node by default; more where the settings say so, by data centre.
 #[tokio::test(start_paused = true)]
@@ -26,9 +26,9 @@ async fn so_many_per_node() {
 #[tokio::test(start_paused = true)]
 async fn remote_nodes_are_left_alone() {
     let world = World::start(|cluster| cluster.nodes(2).node(1, |facts| facts.data_center = Some("far".into()))).await;
-    let session = world.builder().connections_per_node(1, 0).build().await.unwrap();
-    world.open(2).await;
-    tokio::time::sleep(120 * SECOND).await;
+    let session = in_moving_time(world.builder().connections_per_node(1, 0).build()).await.unwrap();
+    in_moving_time(world.open(2)).await;
+    in_moving_time(tokio::time::sleep(120 * SECOND)).await;
     assert_eq!(world.network.dials(world.node(1).addr()), 0);
     assert!(matches!(world.state(&session, 1).standing, Standing::Ignored));
     world.node(0).kill().await;

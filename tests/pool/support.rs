@@ -2,6 +2,7 @@
 
 use std::{
     collections::{HashMap, VecDeque},
+    future::Future,
     io,
     net::SocketAddr,
     pin::Pin,
@@ -110,6 +111,24 @@ pub(crate) fn shards(node: &NodeState) -> Vec<usize> {
 /// Lets everything happen that can happen now: a paused clock moves only when nothing else does.
 pub(crate) async fn settle() {
     tokio::time::sleep(Duration::from_millis(1)).await;
+}
+
+/// Fails where paused time stands still for long: what goes on and on without a pause keeps the clock from moving.
+pub(crate) async fn in_moving_time<T>(what: impl Future<Output = T>) -> T {
+    let (done, is_done) = std::sync::mpsc::channel::<()>();
+    let (late, is_late) = tokio::sync::oneshot::channel();
+    std::thread::spawn(move || {
+        if is_done.recv_timeout(20 * SECOND) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
+            let _ = late.send(());
+        }
+    });
+    tokio::select! {
+        result = what => {
+            drop(done);
+            result
+        }
+        Ok(()) = is_late => panic!("for 20 s of real time the clock has not come as far"),
+    }
 }
 
 pub(crate) async fn all_closed(log: &Log) {

@@ -152,6 +152,18 @@ impl World {
         }
     }
 
+    /// Waits for longer than any pause between two tries: nobody dials where no node is.
+    pub(crate) async fn lets_go(&self) -> Result<(), String> {
+        let nodes: HashSet<_> = self.cluster.addrs().into_iter().collect();
+        let astray = || self.network.dialled().into_iter().filter(|addr| !nodes.contains(addr)).collect::<Vec<_>>();
+        let before = astray().len();
+        sleep(Duration::from_secs(70)).await;
+        match &astray()[before..] {
+            [] => Ok(()),
+            more => Err(format!("{} dials to where no node is: {:?}", more.len(), &more[..more.len().min(10)])),
+        }
+    }
+
     /// Closes the session: nothing of it is left.
     pub(crate) async fn close(&self) -> Result<(), String> {
         let closing = Instant::now();

@@ -78,12 +78,33 @@ async fn one_series_per_node() {
         last = all_count(&scene, &handle, &last).await;
     }
 
-    // Connections are lost and come back to where the pin leads.
+    // Connections are lost and come back to where the pin leads: what the names lead to by then does not matter.
     let written = load.written();
+    let asked = [0, 1, 2].map(|node| scene.names.asked(&format!("node{node}.test")));
+    for node in 0..3 {
+        scene.names.set(&format!("node{node}.test"), [scene.network.refused()]);
+        let before = scene.cluster.node(node).connections().len();
+        scene.cluster.node(node).reset_connections();
+        sleep(Duration::from_secs(3)).await;
+        assert!(scene.cluster.node(node).connections().len() > before, "node {node} is connected to again");
+        last = all_count(&scene, &handle, &last).await;
+        let failures = [metrics::NODE_REQUEST_ERRORS, metrics::NODE_RETRIES];
+        // What was on a lost connection failed and was tried again; nothing else is new.
+        let new: Vec<_> = last.of_nodes().difference(&first.of_nodes()).map(|series| (*series).to_owned()).collect();
+        assert!(new.iter().all(|series| failures.iter().any(|name| series.starts_with(name))), "{new:?}");
+        assert_eq!((last.infos(1.0), last.infos(0.0)), (names.clone(), [].into()));
+    }
+    assert_eq!(
+        [0, 1, 2].map(|node| scene.names.asked(&format!("node{node}.test"))),
+        asked,
+        "by the pin, not by the name"
+    );
+
+    let before = last.clone();
     scene.unname();
     scene.refresh(&session).await;
     last = all_count(&scene, &handle, &last).await;
-    assert_eq!(last.of_nodes(), first.of_nodes(), "an address in place of the name starts no series");
+    assert_eq!(last.of_nodes(), before.of_nodes(), "an address in place of the name starts no series");
     assert_eq!(last.infos(0.0), names, "the old names");
     let addresses = last.infos(1.0);
     assert_eq!(addresses.len(), 3, "{addresses:?}");

@@ -10,11 +10,11 @@ use std::{
 };
 
 use messina::{
-    Session,
+    Session, Statement,
     endpoint::Advertised,
-    layers::{Address, FixedResolver, Name, Order, Resolved},
+    layers::{Address, Name, Order, Resolved},
     session::SessionBuilder,
-    testkit::{Answer, Cluster, Network, Push},
+    testkit::{Answer, Cluster, Names, Network, Push},
 };
 use tokio::{task::JoinSet, time::sleep};
 use uuid::Uuid;
@@ -28,6 +28,7 @@ pub(crate) const WRITERS: u64 = 8;
 pub(crate) struct Scene {
     pub(crate) network: Network,
     pub(crate) cluster: Cluster,
+    pub(crate) names: Names,
     named: Arc<AtomicBool>,
 }
 
@@ -38,7 +39,13 @@ impl Scene {
             [([10, 9, 0, 1], 9042).into(), ([10, 9, 0, 1], 9043).into(), ([10, 9, 0, 3], 9042).into()];
         let cluster = Cluster::builder().network_at(&network, addrs).start().await.unwrap();
         cluster.prime(WRITE, Answer::void());
-        Self { network, cluster, named: Arc::new(AtomicBool::new(true)) }
+        let names = Names::new();
+        // The first record of the contact point answers nobody.
+        names.set("db.test", [network.refused(), addrs[0]]);
+        for (node, addr) in addrs.iter().enumerate() {
+            names.set(&format!("node{node}.test"), [Resolved::from(addr.ip())]);
+        }
+        Self { network, cluster, names, named: Arc::new(AtomicBool::new(true)) }
     }
 
     pub(crate) fn host_id(&self, node: usize) -> Uuid {
@@ -47,18 +54,11 @@ impl Scene {
 
     pub(crate) fn session(&self) -> SessionBuilder {
         let addr = |node: usize| self.cluster.node(node).addr();
-        let name = |text: &str| text.parse::<Name>().unwrap();
-        // The first record of the contact point answers nobody.
-        let contact = [self.network.refused(), addr(0)].map(Resolved::from);
-        let mut resolver = FixedResolver::new().with(name("db.test"), contact);
-        for node in 0..3 {
-            resolver = resolver.with(name(&format!("node{node}.test")), [Resolved::from(addr(node).ip())]);
-        }
         let named = Arc::clone(&self.named);
         let places: Vec<_> = (0..3).map(|node| (self.host_id(node), addr(node).port())).collect();
         Session::builder()
             .contact_point("db.test")
-            .resolver(resolver)
+            .resolver(self.names.clone())
             .connector(self.network.connector())
             .candidate_order(Order::AsGiven)
             .address_translator(move |node: &Advertised<'_>| {
@@ -108,7 +108,8 @@ impl Load {
             let (session, written) = (session.clone(), Arc::clone(&written));
             tasks.spawn(async move {
                 loop {
-                    session.execute(WRITE, ()).await.unwrap();
+                    // What a connection takes with it may be written again.
+                    session.execute(Statement::new(WRITE).with_idempotence(true), ()).await.unwrap();
                     written.fetch_add(1, Ordering::Relaxed);
                     sleep(Duration::from_millis(5)).await;
                 }
