@@ -18,6 +18,7 @@ fn refuse_all(cluster: &messina::testkit::Cluster) {
 /// connect 124, 125: the known nodes first, each once; the contact points after them, by default.
 /// scenario S19: the contact points come after live nodes.
 /// scenario S22: unchanged names, all nodes down: an exhausted round dials each address once.
+/// connect 131: appended names that lead to what has just failed cost no dial more; only what is new there does.
 /// report 6: the plan is composed, and no reconnect fails for it.
 /// report 18: exhausted rounds make no node twice.
 /// reviewer 52, 58: the policy's plan is never changed, and what failed is not dialled again.
@@ -156,7 +157,6 @@ async fn composing_looks_nothing_up() {
 
 /// connect 133: a control connect that fails says nothing of a node: its pool goes on, and nobody is told it is down.
 /// report 37: working pools are left alone.
-/// reviewer 59: what control connections dial is told apart from heartbeats.
 #[tokio::test(start_paused = true)]
 async fn a_failed_entry_leaves_the_node_alone() {
     let world = World::new();
@@ -175,6 +175,28 @@ async fn a_failed_entry_leaves_the_node_alone() {
     cluster.clear_faults();
     settled(&cluster).await;
     settle().await;
+}
+
+/// reviewer 59: what rounds in vain ask of a node is not counted among its heartbeats, which go on at their own pace.
+#[tokio::test(start_paused = true)]
+async fn rounds_are_no_heartbeats() {
+    let world = World::new();
+    let cluster = world.cluster().start().await.unwrap();
+    world.lead(cluster.addrs());
+    let session = world.builder().heartbeat(10 * SECOND, 2 * SECOND).build().await.unwrap();
+    settled(&cluster).await;
+    // The pool has its connection, and no control connection comes about any more.
+    let node = cluster.node(0);
+    node.fault(Stage::Register, Fault::error(0, "not here"));
+    node.fault(Stage::Peers, Fault::Close.times(1));
+    session.refresh_topology().await.unwrap_err();
+    let before = [Stage::Options, Stage::Heartbeat].map(|stage| node.count(stage));
+    sleep(60 * SECOND).await;
+    let [options, heartbeats] = [Stage::Options, Stage::Heartbeat].map(|stage| node.count(stage));
+    assert!(options - before[0] >= 40, "{} rounds", options - before[0]);
+    assert!((5..=6).contains(&(heartbeats - before[1])), "{} heartbeats", heartbeats - before[1]);
+    assert_eq!(node.connections().iter().filter(|one| one.is_open()).count(), 1);
+    drop(session);
 }
 
 /// connect D26: back-offs begin anew when the control connection is back: a node that waits for a minute is there soon.

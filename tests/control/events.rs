@@ -143,6 +143,24 @@ async fn a_trickle_does_not_put_the_read_off() {
     drop(session);
 }
 
+/// scenario S17: an event that comes before the READY of REGISTER counts, and costs one read; one that comes before anybody
+/// registered is covered by the read that follows.
+#[tokio::test(start_paused = true)]
+async fn an_event_before_ready() {
+    for (stage, wanted) in [(None, 1), (Some(Stage::Identity), 1), (Some(Stage::Register), 2)] {
+        let world = World::new();
+        let cluster = world.cluster().nodes(2).start().await.unwrap();
+        if let Some(stage) = stage {
+            let event = Push::topology("NEW_NODE", cluster.node(1).addr());
+            cluster.node(0).fault(stage, Fault::EventFirst(event).times(1));
+        }
+        let session = world.session(&cluster).await;
+        sleep(5 * SECOND).await;
+        assert_eq!((reads(&cluster), cluster.log().now().open()), (wanted, 3), "{stage:?}");
+        drop(session);
+    }
+}
+
 /// scenario S17: what happens between login and REGISTER is seen by the first refresh, which follows REGISTER.
 /// connect 90: the window costs nothing, because a full read follows.
 #[tokio::test(start_paused = true)]

@@ -3,7 +3,7 @@
 use futures_util::future::join_all;
 use messina::{
     error::Kind,
-    testkit::{Fault, Push, Stage},
+    testkit::{ConnectionLog, Fault, Push, Stage},
     topology::SessionEvent,
 };
 use tokio::time::sleep;
@@ -48,8 +48,22 @@ async fn at_most_one_is_accepted() {
         sleep(SECOND / 8).await;
         cluster.nodes().iter().for_each(messina::testkit::Node::reset_connections);
     };
-    let (answers, ()) = tokio::join!(asked, lost);
+    // The old one is closed at the moment at which the new one has told its nodes.
+    let accepted = || {
+        let open = |one: &&ConnectionLog| one.is_open() && one.count(Stage::Peers) > 0;
+        cluster.log().look(|seen| seen.connections().iter().filter(open).count())
+    };
+    let watched = async {
+        let mut most = 0;
+        for _ in 0..3000 {
+            sleep(SECOND / 1000).await;
+            most = accepted().max(most);
+        }
+        most
+    };
+    let (answers, (), most) = tokio::join!(asked, lost, watched);
     assert!(answers.iter().any(Result::is_ok));
+    assert_eq!(most, 1, "at any time");
     cluster.clear_faults();
     settled(&cluster).await;
     assert_eq!(control_nodes(&cluster).len(), 1);

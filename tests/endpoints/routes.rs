@@ -19,6 +19,7 @@ use crate::{
 };
 
 /// connect 108: nodes are dialled by their routes, `host:port` unresolved, through the one resolver.
+/// connect 148: what is looked at is the host's text, not an address.
 /// connect 110: the resolver of the session is asked for the routes' names; there is no other hook for that.
 /// connect 10: it serves contact points and routes alike.
 /// connect 111: a route's host is a name, and no IP is needed anywhere.

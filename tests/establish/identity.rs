@@ -255,6 +255,13 @@ async fn a_stray_answer_changes_nothing() {
     assert_eq!(established.connection.node.unwrap().host_id, cluster.node(1).host_id().unwrap());
     assert!(established.connection.connection.error().is_none());
     assert!(!cluster.node(0).connections()[0].is_open());
+
+    // Nor does a session believe it, whose first connect it was.
+    let session = named(&network, cluster.addrs()).sequential().build().await.unwrap();
+    tokio::time::sleep(LIMIT).await;
+    let told = session.topology().told().unwrap();
+    assert_eq!((Some(told.host_id), told.addr), (cluster.node(1).host_id(), cluster.node(1).addr()));
+    drop(session);
 }
 
 /// connect 82: the connection closes in the middle of the answer: a failure of that address.

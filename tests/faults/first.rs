@@ -95,6 +95,7 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
 
 /// reviewer 75: a test that wants the dead record first has it first, in every connect, and the event tells of it each time;
 /// in the order that sessions have by default it would be luck.
+/// connect 147: a name whose first address is dead works, and shows the event.
 #[tokio::test(start_paused = true)]
 async fn the_dead_record_comes_first() {
     let network = Network::new();
