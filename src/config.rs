@@ -132,6 +132,8 @@ pub struct Config {
     pub pool: PoolOptions,
     /// The data centre that requests prefer.
     pub local_datacenter: Option<String>,
+    /// The rack that requests prefer within that data centre, by its name.
+    pub local_rack: Option<String>,
     /// Limits a whole request, every page fetch alike.
     pub request_timeout: Duration,
     /// Whether the schema is read and followed; without it requests are not routed by token.

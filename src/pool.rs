@@ -11,11 +11,13 @@ mod nodes;
 mod open;
 mod routing;
 mod state;
+mod tablets;
 
 pub use self::state::{ConnectionState, NodeState, Purpose, Standing};
 pub(crate) use self::{
     keeper::Keeper,
     node::Node,
     nodes::Nodes,
-    routing::{Routing, Wanted},
+    routing::{Replicas, Routing, Wanted},
+    tablets::TableTablets,
 };

@@ -20,8 +20,9 @@ pub mod schema;
 mod skipped;
 mod snapshot;
 mod system;
+mod tablets;
 
-pub(crate) use self::{admission::Admission, keep::Verdict};
+pub(crate) use self::{admission::Admission, keep::Verdict, tablets::TABLET_PAYLOAD};
 pub use self::{
     admission::NodeFilter,
     agreement::SchemaAgreement,
@@ -37,4 +38,5 @@ pub use self::{
     skipped::Skipped,
     snapshot::{Snapshot, Told},
     system::{SystemLocal, SystemTables},
+    tablets::{Tablet, TabletError, Tablets},
 };

@@ -15,6 +15,7 @@ const MAX_KEEPALIVE: u64 = 32767;
 const MAX_KEYSPACE: usize = 222;
 const EXPECTED_CLUSTER: &str = "advanced.control-connection.expected-cluster";
 const LOCAL_DATACENTER: &str = "basic.load-balancing-policy.local-datacenter";
+const LOCAL_RACK: &str = "basic.load-balancing-policy.local-rack";
 
 impl Draft {
     /// Checks every value.
@@ -69,6 +70,9 @@ impl Draft {
         }
         if let Some(blank) = self.local_datacenter.as_deref().filter(|name| name.trim().is_empty()) {
             return Err(ConfigError::new(LOCAL_DATACENTER, blank, "a data centre's name, or leave it out"));
+        }
+        if let Some(blank) = self.local_rack.as_deref().filter(|name| name.trim().is_empty()) {
+            return Err(ConfigError::new(LOCAL_RACK, blank, "a rack's name, or leave it out"));
         }
         if let Some(blank) = self.expected_cluster.as_deref().filter(|name| name.trim().is_empty()) {
             return Err(ConfigError::new(EXPECTED_CLUSTER, blank, "a cluster's name, or leave it out"));
@@ -131,6 +135,7 @@ impl Draft {
             metrics,
             pool: self.pool,
             local_datacenter: self.local_datacenter,
+            local_rack: self.local_rack,
             request_timeout: self.request_timeout,
             retry_policy: self.retry_policy,
             timestamps: self.timestamps,

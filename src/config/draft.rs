@@ -136,6 +136,8 @@ pub struct Draft {
     pub metrics_prefix: Option<String>,
     /// `basic.load-balancing-policy.local-datacenter`: none.
     pub local_datacenter: Option<String>,
+    /// `basic.load-balancing-policy.local-rack`: none.
+    pub local_rack: Option<String>,
     /// `basic.request.timeout`: 10 s.
     pub request_timeout: Duration,
     /// What follows a try that failed: [`DefaultRetry`].
@@ -236,6 +238,7 @@ impl Default for Draft {
             keyspace: None,
             metrics_prefix: None,
             local_datacenter: None,
+            local_rack: None,
             request_timeout: Duration::from_secs(10),
             retry_policy: Arc::new(DefaultRetry),
             timestamps: Arc::new(MonotonicTimestamps::new()),

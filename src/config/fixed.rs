@@ -21,6 +21,7 @@ impl Draft {
             ("basic.session-name", show(&self.session_name)),
             ("basic.session-keyspace", show(&self.keyspace)),
             ("basic.load-balancing-policy.local-datacenter", show(&self.local_datacenter)),
+            ("basic.load-balancing-policy.local-rack", show(&self.local_rack)),
             ("advanced.control-connection.expected-cluster", show(&self.expected_cluster)),
             ("advanced.control-connection.timeout", show(&self.control_timeout)),
             ("advanced.metadata.schema.enabled", show(&self.schema)),

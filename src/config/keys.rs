@@ -37,6 +37,7 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.reconnect-on-init" => draft.reconnect_on_init = boolean(key, value)?,
         "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
         "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),
+        "basic.load-balancing-policy.local-rack" => draft.local_rack = Some(value.to_owned()),
         "basic.request.timeout" => draft.request_timeout = duration(key, value)?,
         "basic.request.consistency" => draft.consistency = consistency(key, value)?,
         "basic.request.serial-consistency" => draft.serial_consistency = serial(key, value)?,

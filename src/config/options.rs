@@ -37,6 +37,7 @@ pub const OPTIONS: &[OptionInfo] = &[
         "that of the first node",
         "the data centre that requests prefer",
     ),
+    fixed("basic.load-balancing-policy.local-rack", "none", "the rack that requests prefer within that data centre"),
     runtime("basic.request.timeout", "10 s", "limits a whole request, retries included, and each page fetch"),
     runtime("basic.request.consistency", "LOCAL_QUORUM", "the consistency of statements that name none"),
     runtime("basic.request.serial-consistency", "LOCAL_SERIAL", "the serial consistency of statements that name none"),
@@ -213,7 +214,7 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("basic.load-balancing-policy.class", "the session balances by load within the local data centre; leave it out"),
     (
         "basic.load-balancing-policy.",
-        "set `basic.load-balancing-policy.local-datacenter`, which is the only one of these",
+        "set `basic.load-balancing-policy.local-datacenter` and `local-rack`, which are the only ones of these",
     ),
     ("basic.cloud.", "set `advanced.sni.proxy` and the TLS files"),
     ("basic.application.", "leave it out"),

@@ -9,7 +9,7 @@ use super::{
     Node,
     live::{Live, Wait},
 };
-use crate::{connection::Connection, topology::Token};
+use crate::{connection::Connection, protocol::Sharding};
 
 /// A node that says nothing for so long while requests wait on it is asked whether it lives. Until it answers, others are
 /// taken if there are any: when a node freezes, those that wait for it may be as silent with what they were asked, but
@@ -47,11 +47,11 @@ impl<'a> Choice<'a> {
         Self { now, looked_at: 0, best: None }
     }
 
-    /// Looks at a node; answers whether the choice is made. The token is that of [`Live::best`].
+    /// Looks at a node; answers whether the choice is made. The shard is that of [`Live::best`].
     #[inline]
-    pub(super) fn offer(&mut self, node: &'a Arc<Node>, turn: usize, token: &impl Fn() -> Option<Token>) -> bool {
+    pub(super) fn offer(&mut self, node: &'a Arc<Node>, turn: usize, shard: &impl Fn(Sharding) -> Option<u16>) -> bool {
         let live = node.live();
-        let Some(place) = live.best(self.now, turn, token) else { return false };
+        let Some(place) = live.best(self.now, turn, shard) else { return false };
         let wait = live.wait(place, self.now);
         let rank = (node.is_suspected(), wait.load);
         let other = Candidate { node, live, place, wait, rank };
@@ -68,6 +68,18 @@ impl<'a> Choice<'a> {
     #[inline]
     pub(super) fn answers(&self) -> bool {
         self.best.as_ref().is_some_and(|best| best.wait.silent < LONG)
+    }
+
+    /// The same, unless it is silent or was asked whether it lives: where few nodes are looked at, as in a rack, others are
+    /// to be looked at then.
+    #[inline]
+    pub(super) fn take_answering(self) -> Option<(Arc<Node>, Arc<Connection>)> {
+        let best = self.best.as_ref()?;
+        if best.rank.0 || best.wait.silent >= SILENCE {
+            best.look_closer(self.now);
+            return None;
+        }
+        self.take()
     }
 
     #[inline]

@@ -6,7 +6,7 @@ use messina_layers::{Address, Dial};
 use tokio::task::JoinHandle;
 use uuid::Uuid;
 
-use super::{Node, Nodes, filling::Filling, gate::Gate, routing::keep_routing};
+use super::{Node, Nodes, filling::Filling, gate::Gate, node::Place, routing::keep_routing};
 use crate::{
     control::{Follower, Hint, Known, View},
     establish::Opener,
@@ -76,19 +76,30 @@ impl Keeper {
         }
     }
 
+    fn place_of(&self, info: &NodeInfo) -> Place {
+        let rack = self.opener.config().local_rack.clone();
+        if self.local.is_some() && info.datacenter != self.local {
+            Place::Elsewhere
+        } else if rack.is_some() && info.rack == rack {
+            Place::Rack
+        } else {
+            Place::Datacenter
+        }
+    }
+
     /// Gives a node its pool, or tells an existing one what is new.
     fn keep(&mut self, info: &Arc<NodeInfo>, view: &View) {
         let Some(endpoint) = info.endpoint() else { return };
         let way = (info.host_id == view.local).then_some(&view.way);
-        let is_local = self.local.is_none() || info.datacenter == self.local;
-        if let Some(kept) = self.kept.get(&info.host_id).filter(|kept| kept.node.is_local() == is_local) {
+        let place = self.place_of(info);
+        if let Some(kept) = self.kept.get(&info.host_id).filter(|kept| kept.node.place() == place) {
             if kept.node.learn(info, &endpoint, way) {
                 kept.node.connect_now(true);
             }
             return;
         }
         self.remove(info.host_id);
-        let node = Arc::new(Node::new(Arc::clone(info), endpoint.clone(), is_local, self.opener.metrics()));
+        let node = Arc::new(Node::new(Arc::clone(info), endpoint.clone(), place, self.opener.metrics()));
         node.learn(info, &endpoint, way);
         let filling = Filling::new(self.opener.clone(), self.nodes.clone(), self.gate.clone(), Arc::clone(&node));
         let task = tokio::spawn(filling.run());

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 use crate::{
     connection::Connection,
     protocol::{ShardInfo, Sharding},
-    topology::Token,
 };
 
 /// One connection of a node.
@@ -45,18 +44,14 @@ impl Live {
         self.slots.iter().any(|slot| slot.connection.is_open())
     }
 
-    /// The place of the lesser loaded of two that take requests, counted from `turn` on; of those to the shard that owns
-    /// the token, while there is one. Takes no lock, and asks for the token only where there are shards.
+    /// The place of the lesser loaded of two that take requests, counted from `turn` on; of those to the shard that is
+    /// wanted, while there is one. Takes no lock, and asks for the shard only where there are some.
     #[inline]
-    pub(super) fn best(&self, now: Instant, turn: usize, token: &impl Fn() -> Option<Token>) -> Option<usize> {
+    pub(super) fn best(&self, now: Instant, turn: usize, shard: &impl Fn(Sharding) -> Option<u16>) -> Option<usize> {
         match &*self.slots {
             [] => None,
             [only] => only.connection.is_open().then_some(0),
-            [first, ..] => {
-                let sharding = first.sharding();
-                let shard = sharding.and_then(|sharding| Some(sharding.shard_of(token()?.0)));
-                self.best_of_shard(now, turn, shard)
-            }
+            [first, ..] => self.best_of_shard(now, turn, first.sharding().and_then(shard)),
         }
     }
 

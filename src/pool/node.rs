@@ -28,10 +28,21 @@ use crate::{
     topology::NodeInfo,
 };
 
+/// Where a node stands, as requests prefer nodes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    /// In the preferred data centre, in the preferred rack.
+    Rack,
+    /// In the preferred data centre, or there is none.
+    Datacenter,
+    /// In another data centre.
+    Elsewhere,
+}
+
 /// A member of the cluster with its connections.
 pub(crate) struct Node {
     host_id: Uuid,
-    local: bool,
+    place: Place,
     live: ArcSwap<Live>,
     last_error: ArcSwapOption<ConnectError>,
     tried: AtomicBool,
@@ -75,8 +86,8 @@ pub(super) struct Wish {
 }
 
 impl Node {
-    /// A node that is not connected yet; `local` ones are preferred.
-    pub(crate) fn new(info: Arc<NodeInfo>, endpoint: Endpoint, local: bool, metrics: &SessionMetrics) -> Self {
+    /// A node that is not connected yet.
+    pub(crate) fn new(info: Arc<NodeInfo>, endpoint: Endpoint, place: Place, metrics: &SessionMetrics) -> Self {
         let facts = Facts {
             endpoint: Pinned::new(endpoint),
             epoch: 0,
@@ -94,7 +105,7 @@ impl Node {
         };
         Self {
             host_id: facts.info.host_id,
-            local,
+            place,
             live: ArcSwap::default(),
             last_error: ArcSwapOption::empty(),
             tried: AtomicBool::new(false),
@@ -108,7 +119,7 @@ impl Node {
     /// A node whose one connection was made elsewhere.
     pub(crate) fn over_connection(host_id: Uuid, connection: Connection, metrics: &SessionMetrics) -> Self {
         let endpoint = Endpoint::from(connection.peer());
-        let node = Self::new(Arc::new(NodeInfo::new(host_id)), endpoint, true, metrics);
+        let node = Self::new(Arc::new(NodeInfo::new(host_id)), endpoint, Place::Datacenter, metrics);
         connection.observe(node.metrics.connection());
         let connection = Arc::new(connection);
         let slot = Slot { connection, shard: None, via: false, epoch: 0, opened: Instant::now() };
@@ -143,13 +154,24 @@ impl Node {
 
     /// Whether it is in the data centre that requests prefer.
     pub(crate) fn is_local(&self) -> bool {
-        self.local
+        self.place != Place::Elsewhere
+    }
+
+    /// Whether it stands there; in the preferred rack is in the preferred data centre too.
+    #[inline]
+    pub(crate) fn is_at(&self, place: Place) -> bool {
+        self.place == place || (place == Place::Datacenter && self.place == Place::Rack)
+    }
+
+    /// Where it stands.
+    pub(super) fn place(&self) -> Place {
+        self.place
     }
 
     /// A connection that takes requests, if there is one.
     pub(crate) fn connection(&self) -> Option<Arc<Connection>> {
         let live = self.live.load();
-        let best = live.best(Instant::now(), 0, &|| None)?;
+        let best = live.best(Instant::now(), 0, &|_| None)?;
         Some(Arc::clone(&live.slots[best].connection))
     }
 
@@ -333,6 +355,6 @@ impl Node {
 
 impl fmt::Debug for Node {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Node").field("host_id", &self.host_id).field("local", &self.local).finish_non_exhaustive()
+        f.debug_struct("Node").field("host_id", &self.host_id).field("place", &self.place).finish_non_exhaustive()
     }
 }

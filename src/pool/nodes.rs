@@ -17,10 +17,11 @@ use tokio::{sync::Notify, time::Instant};
 use uuid::Uuid;
 
 use self::draining::Draining;
-use super::{Node, Standing, choice::Choice, routing::Routing};
+use super::{Node, Standing, choice::Choice, node::Place, routing::Routing, tablets::AllTablets};
 use crate::{
     connection::{Closed, Connection},
     control::Known,
+    protocol::Sharding,
     topology::{Refusal, SessionEvent, Token, Topology},
 };
 
@@ -39,6 +40,9 @@ struct Shared {
     changed: Notify,
     draining: Draining,
     routing: ArcSwap<Routing>,
+    tablets: AllTablets,
+    /// Whether a rack is preferred, and has nodes.
+    racks: AtomicBool,
     closed: AtomicBool,
 }
 
@@ -51,6 +55,7 @@ impl Nodes {
     /// Replaces the list.
     pub(crate) fn replace(&self, nodes: Vec<Arc<Node>>) {
         if !self.shared.closed.load(Ordering::Acquire) {
+            self.shared.racks.store(nodes.iter().any(|node| node.is_at(Place::Rack)), Ordering::Relaxed);
             self.shared.nodes.store(Arc::new(nodes));
             self.shared.topology.touch();
         }
@@ -71,6 +76,11 @@ impl Nodes {
     #[inline]
     pub(crate) fn routing(&self) -> Guard<Arc<Routing>> {
         self.shared.routing.load()
+    }
+
+    /// Which tablets of which tables are known.
+    pub(crate) fn tablets(&self) -> &AllTablets {
+        &self.shared.tablets
     }
 
     /// A number that is another one for each request.
@@ -183,7 +193,8 @@ impl Nodes {
     /// The lesser loaded of two connected nodes (see [`Choice`]) that are not among `tried`, with a connection, for a request that is sent
     /// at `now`: the one to the shard that owns its token, where there is one.
     ///
-    /// Nodes of the preferred data centre come first; the others are asked only while none of them is connected.
+    /// Nodes of the preferred rack come first while they answer, then those of the preferred data centre; the others are
+    /// asked only while none of these is connected.
     #[inline]
     pub(crate) fn pick(
         &self,
@@ -193,19 +204,21 @@ impl Nodes {
     ) -> Option<(Arc<Node>, Arc<Connection>)> {
         let nodes = self.shared.nodes.load();
         let turn = self.turn();
-        let choose = |local| {
+        let shard = |sharding: Sharding| Some(sharding.shard_of(token()?.0));
+        let choose = |place| {
             let mut choice = Choice::new(now);
             for i in 0..nodes.len() {
                 let node = &nodes[turn.wrapping_add(i) % nodes.len()];
-                if node.is_local() != local || tried.contains(&node.host_id()) {
+                if !node.is_at(place) || tried.contains(&node.host_id()) {
                     continue;
                 }
-                if choice.offer(node, turn, &token) {
+                if choice.offer(node, turn, &shard) {
                     break;
                 }
             }
-            choice.take()
+            choice
         };
-        choose(true).or_else(|| choose(false))
+        let near = if self.shared.racks.load(Ordering::Relaxed) { choose(Place::Rack).take_answering() } else { None };
+        near.or_else(|| choose(Place::Datacenter).take()).or_else(|| choose(Place::Elsewhere).take())
     }
 }

@@ -14,13 +14,15 @@ pub struct Dialect {
     pub rate_limit_code: Option<i32>,
     /// ScyllaDB's `SCYLLA_LWT_ADD_METADATA_MARK`: the bits of PREPARED's flags that mark a conditional statement.
     pub lwt_mask: Option<u32>,
+    /// ScyllaDB's `TABLETS_ROUTING_V1`: an answer may tell in its payload which tablet a request concerned.
+    pub tablets: bool,
 }
 
 impl Dialect {
     /// The plain dialect of a version, without extensions.
     #[must_use]
     pub const fn new(version: ProtocolVersion) -> Self {
-        Self { version, metadata_id_extension: false, rate_limit_code: None, lwt_mask: None }
+        Self { version, metadata_id_extension: false, rate_limit_code: None, lwt_mask: None, tablets: false }
     }
 
     /// The same dialect with result-metadata ids before v5.
@@ -41,6 +43,13 @@ impl Dialect {
     #[must_use]
     pub const fn with_lwt_mask(mut self, mask: Option<u32>) -> Self {
         self.lwt_mask = mask;
+        self
+    }
+
+    /// The same dialect with tablets in payloads, which there are from v4 on.
+    #[must_use]
+    pub const fn with_tablets(mut self, on: bool) -> Self {
+        self.tablets = on;
         self
     }
 

@@ -159,6 +159,12 @@ impl SessionBuilder {
         self
     }
 
+    /// Prefers this rack within the preferred data centre, while its nodes answer.
+    pub fn local_rack(mut self, rack: impl Into<String>) -> Self {
+        self.draft.local_rack = Some(rack.into());
+        self
+    }
+
     /// Speaks this version and no other; unset, the highest common one is negotiated.
     pub fn protocol_version(mut self, version: ProtocolVersion) -> Self {
         self.draft.protocol_version = Some(version);

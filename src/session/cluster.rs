@@ -9,7 +9,7 @@ use super::{Inner, ResultSet, Session};
 use crate::{
     control,
     error::{Error, Kind},
-    topology::{SchemaAgreement, SessionEvents, Snapshot, schema::Schema},
+    topology::{SchemaAgreement, SessionEvents, Snapshot, Tablets, schema::Schema},
 };
 
 /// The cluster, and the control connection that tells it.
@@ -25,6 +25,13 @@ impl Session {
     #[must_use]
     pub fn schema(&self) -> Arc<Schema> {
         self.inner.topology.schema()
+    }
+
+    /// The tablets of a table, as far as the session knows them now: what the server told of requests that met a node or shard
+    /// without their data (ScyllaDB). Tables whose data is on the token ring have none.
+    #[must_use]
+    pub fn tablets(&self, keyspace: &str, table: &str) -> Arc<Tablets> {
+        self.inner.nodes.tablets().now(keyspace, table)
     }
 
     /// Hears what happens to the session from now on: nodes, control connection, contact points.

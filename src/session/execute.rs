@@ -142,7 +142,9 @@ impl Inner {
         let result = Running::new(self, bound, Some(deadline)).await?;
         let served_by = result.served_by();
         match result.into_page().into_prepared() {
-            Some(answer) => Ok(Prepared::new(text, keyspace, Default::default(), answer)),
+            Some(answer) => Ok(Prepared::new(text, keyspace, Default::default(), answer, |table| {
+                self.nodes.tablets().of(table.ks_name(), table.table_name())
+            })),
             None => Err(Error::new(
                 Kind::Protocol,
                 format!("{served_by} answered a request to prepare with something else"),

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use arc_swap::{ArcSwap, Guard};
 use bytes::Bytes;
-use scylla_cql_core::frame::response::result::{ColumnSpec, PartitionKeyIndex, PreparedMetadata};
+use scylla_cql_core::frame::response::result::{ColumnSpec, PartitionKeyIndex, PreparedMetadata, TableSpec};
 use scylla_cql_core::serialize::row::SerializeRow;
 
 use super::Request;
 use super::options::{Options, option_setters, paging_setters};
 use super::request::Bound;
 use crate::error::{Error, Kind};
-use crate::pool::Routing;
+use crate::pool::{Routing, TableTablets};
 use crate::protocol::Values;
 use crate::protocol::response::{self, ResultMetadata};
 use crate::topology::ReplicaSets;
@@ -44,6 +44,8 @@ pub(super) struct Shared {
     partition_key: Vec<PartitionKeyIndex>,
     is_lwt: bool,
     pub(super) known: ArcSwap<Known>,
+    /// Those of its table; none where it binds nothing.
+    pub(super) tablets: Option<Arc<TableTablets>>,
     route: ArcSwap<Route>,
 }
 
@@ -68,11 +70,13 @@ impl Prepared {
         keyspace: Option<Arc<str>>,
         options: Options,
         answer: response::Prepared,
+        tablets: impl FnOnce(&TableSpec<'_>) -> Arc<TableTablets>,
     ) -> Self {
         let known = Known { id: answer.result_metadata_id, metadata: answer.result_metadata };
         let mut partition_key = answer.metadata.pk_indexes.clone();
         partition_key.sort_by_key(|part| part.sequence);
         let shared = Shared {
+            tablets: answer.metadata.col_specs.first().map(|marker| tablets(marker.table_spec())),
             partition_key,
             text,
             keyspace,

@@ -10,7 +10,7 @@ use uuid::Uuid;
 use super::request::Bound;
 use super::{Inner, Prepared};
 use crate::connection::Connection;
-use crate::pool::{Node, Wanted};
+use crate::pool::{Node, Replicas, Wanted};
 use crate::protocol::Values;
 use crate::topology::{Murmur3, Token};
 
@@ -52,14 +52,20 @@ impl Inner {
     #[inline]
     fn pick_replica(&self, bound: &Bound, tried: &[Uuid], now: Instant) -> Option<(Arc<Node>, Arc<Connection>)> {
         let routing = self.nodes.routing();
-        // Nothing is known yet, or the schema is not followed.
+        // Nothing is known yet.
         if routing.generation() == 0 {
             return None;
         }
         let (prepared, token) = bound.target()?;
+        let in_order = prepared.is_lwt();
+        // A table's data is in tablets or on the ring; tablets are known from what the server told.
+        let tablets = prepared.shared().tablets.as_ref().map(|tablets| tablets.load());
+        if let Some(tablet) = tablets.as_ref().and_then(|tablets| tablets.of(token)) {
+            let wanted = Wanted { replicas: Replicas::Tablet(tablet.replicas()), token, in_order };
+            return routing.pick(wanted, tried, now, self.nodes.turn());
+        }
         let route = prepared.route(&routing);
-        let replicas = route.sets.as_ref()?.of(token);
-        let wanted = Wanted { replicas, token, in_order: prepared.is_lwt() };
+        let wanted = Wanted { replicas: Replicas::Ring(route.sets.as_ref()?.of(token)), token, in_order };
         routing.pick(wanted, tried, now, self.nodes.turn())
     }
 }

@@ -19,7 +19,8 @@ use crate::config::Config;
 use crate::connection::{Connection, Reply};
 use crate::pool::Node;
 use crate::protocol::response::{Answer, Response, ResultResponse, parse};
-use crate::protocol::{Dialect, Envelope};
+use crate::protocol::{Dialect, Envelope, Payload};
+use crate::topology::{TABLET_PAYLOAD, Tablet};
 
 /// One try: made, then sent, then answered.
 pub(super) struct Trying {
@@ -106,6 +107,9 @@ fn read(
 ) -> Result<Page, Failure> {
     let Answer { response, tracing_id, warnings, payload } =
         parse(envelope, dialect, known.map(|known| &known.metadata))?;
+    if dialect.tablets && !payload.is_empty() {
+        learn_tablet(bound, &payload);
+    }
     let result = match response {
         Response::Result(result) => result,
         Response::Error(error) => return Err(Failure::Server(Box::new(error))),
@@ -120,4 +124,16 @@ fn read(
         }
     }
     Ok(Page::new(result, served_by, dialect.version).with_extras(tracing_id, warnings, payload))
+}
+
+/// The server says which tablet the request concerned: it met a node or shard that does not hold it.
+#[cold]
+fn learn_tablet(bound: &Bound, payload: &Payload) {
+    let Some(bytes) = payload.get(TABLET_PAYLOAD) else { return };
+    let table = bound.target().and_then(|(prepared, _)| prepared.shared().tablets.as_ref());
+    match (table, Tablet::read(bytes)) {
+        (Some(table), Ok(tablet)) => table.learn(&tablet),
+        (None, Ok(_)) => {}
+        (_, Err(error)) => tracing::debug!(%error, "the server told of a tablet that cannot be read"),
+    }
 }

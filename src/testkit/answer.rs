@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use uuid::Uuid;
+
 use super::Rows;
 use super::types::{put_bytes, put_int, put_short, put_short_bytes, put_string};
 
@@ -120,6 +122,28 @@ impl Answer {
     pub fn with_payload(mut self, key: impl Into<String>, value: impl Into<Vec<u8>>) -> Self {
         self.payload.push((key.into(), value.into()));
         self
+    }
+
+    /// Tells of a tablet, as ScyllaDB does when a request met a node or shard that does not hold it: the tokens after `first`
+    /// up to `last`, on these nodes and shards.
+    pub fn with_tablet(self, first: i64, last: i64, replicas: impl IntoIterator<Item = (Uuid, i32)>) -> Self {
+        let mut list = Vec::new();
+        let mut count = 0;
+        for (host_id, shard) in replicas {
+            let mut replica = Vec::new();
+            put_bytes(&mut replica, Some(host_id.as_bytes()));
+            put_bytes(&mut replica, Some(&shard.to_be_bytes()));
+            put_bytes(&mut list, Some(&replica));
+            count += 1;
+        }
+        let mut counted = Vec::new();
+        put_int(&mut counted, count);
+        counted.extend(list);
+        let mut tablet = Vec::new();
+        put_bytes(&mut tablet, Some(&first.to_be_bytes()));
+        put_bytes(&mut tablet, Some(&last.to_be_bytes()));
+        put_bytes(&mut tablet, Some(&counted));
+        self.with_payload("tablets-routing-v1", tablet)
     }
 
     /// Lets the answer wait; other requests are not held up.

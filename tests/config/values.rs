@@ -14,6 +14,7 @@ pub(crate) fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<S
         ("basic.session-name", own(&["web", "Night job"]), vec!["", "  "]),
         ("basic.session-keyspace", own(&["ks", "Ks_2"]), vec!["", "a\u{7}b", "Ks \"x\"", "ключ"]),
         ("basic.load-balancing-policy.local-datacenter", own(&["dc1"]), vec!["", "  "]),
+        ("basic.load-balancing-policy.local-rack", own(&["r1"]), vec!["", "  "]),
         ("basic.request.timeout", own(&["10 s", "250ms", "1 min", "1000 us"]), limits.clone()),
         ("basic.request.consistency", own(&["ONE", "local_quorum"]), vec!["", "MOST", "LOCAL"]),
         ("basic.request.serial-consistency", own(&["SERIAL", "local_serial"]), vec!["", "ONE"]),

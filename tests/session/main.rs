@@ -17,6 +17,7 @@ mod routing;
 mod rows;
 mod service;
 mod support;
+mod tablets;
 mod timestamps;
 mod tokens;
 mod trace;

@@ -101,6 +101,50 @@ async fn local_replicas_come_first() {
     }
 }
 
+/// driver 2.1: the replica in the preferred rack is asked while it answers, and the others when it does not; without a
+/// replica's place to go by, nodes of that rack are asked.
+#[tokio::test(start_paused = true)]
+async fn the_own_rack_comes_first() {
+    let network = Network::new();
+    let mut builder = Cluster::builder().nodes(6).network(&network);
+    for index in 0..6 {
+        builder = builder.node(index, move |facts| facts.rack = Some(format!("rack{}", index % 3)));
+    }
+    let cluster = builder.start().await.unwrap();
+    cluster.prime("SELECT * FROM system_schema.keyspaces", keyspaces("class=NetworkTopologyStrategy datacenter1=3"));
+    cluster.prime(Prime::new(READ).of("ks", "t").params("id int").partition_key([0]), rows!["v text"; ("x",)]);
+    cluster.prime("SELECT v FROM ks.t", rows!["v text"; ("x",)]);
+    let builder = Session::builder().connector(network.connector()).contact_addr(cluster.node(0).addr()).sequential();
+    let session = builder.local_rack("rack1").build().await.unwrap();
+    cluster.wait_for(Duration::from_secs(1), |log| log.logins() > 6).await.unwrap();
+    settle().await;
+    let prepared = session.prepare(READ).await.unwrap();
+    let datacenter = cluster.node(0).host_id().and_then(|id| session.topology().node(id)?.datacenter.clone()).unwrap();
+    assert_eq!(datacenter, "datacenter1");
+    let own: Vec<_> = [1, 4].map(|index| cluster.node(index).host_id().unwrap()).into();
+    let strategy = Strategy::parse([("class", "NetworkTopologyStrategy"), ("datacenter1", "3")]);
+    for (served_by, replicas) in asked(&session, &prepared, &strategy, 60).await {
+        assert!(own.contains(&served_by) && replicas.contains(&served_by));
+    }
+    for _ in 0..20 {
+        let served_by = session.execute("SELECT v FROM ks.t", ()).await.unwrap().served_by().host_id;
+        assert!(own.contains(&served_by));
+    }
+
+    // One of them hangs: its requests wait, those that come later go to the replicas of other racks.
+    cluster.node(1).freeze();
+    let keys: Vec<i32> = (0..60).collect();
+    let mut hanging: Vec<_> = keys.iter().map(|id| Box::pin(session.execute(&prepared, (*id,)))).collect();
+    for request in &mut hanging {
+        let _ = futures_util::poll!(request.as_mut());
+    }
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    for id in keys {
+        let served_by = session.execute(&prepared, (id,)).await.unwrap().served_by().host_id;
+        assert_ne!(served_by, own[0]);
+    }
+}
+
 /// driver 2.1: while a replica is gone its partitions go to the other one, and to any node when all are gone.
 #[tokio::test(start_paused = true)]
 async fn other_replicas_take_over() {

@@ -6,3 +6,4 @@ mod nodes;
 mod replicas;
 mod rows;
 mod support;
+mod tablets;

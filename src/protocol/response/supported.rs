@@ -15,6 +15,8 @@ pub const RATE_LIMIT_ERROR: &str = "SCYLLA_RATE_LIMIT_ERROR";
 pub const LWT_MARK: &str = "SCYLLA_LWT_ADD_METADATA_MARK";
 /// ScyllaDB's key of result-metadata ids before v5.
 pub const USE_METADATA_ID: &str = "SCYLLA_USE_METADATA_ID";
+/// ScyllaDB's key of tablets in payloads.
+pub const TABLETS_ROUTING: &str = "TABLETS_ROUTING_V1";
 
 /// Names with lists of values, in the order in which they came.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -87,6 +89,7 @@ impl Supported {
             .with_metadata_id_extension(self.contains(USE_METADATA_ID) && version < ProtocolVersion::V5)
             .with_rate_limit_code(code.and_then(|code| code.parse().ok()))
             .with_lwt_mask(mask.and_then(|mask| mask.parse().ok()))
+            .with_tablets(self.contains(TABLETS_ROUTING) && version > ProtocolVersion::V3)
     }
 
     /// What STARTUP must say to agree on the extensions of a dialect.
@@ -101,6 +104,9 @@ impl Supported {
         }
         if let Some(mask) = dialect.lwt_mask {
             options.push((LWT_MARK, format!("LWT_OPTIMIZATION_META_BIT_MASK={mask}")));
+        }
+        if dialect.tablets {
+            options.push((TABLETS_ROUTING, String::new()));
         }
         options
     }
