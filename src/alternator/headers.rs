@@ -32,25 +32,22 @@ impl UserAgent {
 }
 
 /// What is always kept: what the server needs, what the client asks for, what a signature is made of.
-const KEPT: [&str; 12] = [
-    "host",
-    "x-amz-target",
-    "content-type",
-    "content-length",
-    "content-encoding",
-    "connection",
-    "accept-encoding",
-    "user-agent",
-    "authorization",
-    "x-amz-date",
-    "x-amz-security-token",
-    "x-amz-content-sha256",
-];
-
-/// Whether the server needs a header, whatever else is sent.
-#[cfg(feature = "aws-sdk")]
 pub(super) fn is_needed(name: &str) -> bool {
-    KEPT.contains(&name)
+    matches!(
+        name,
+        "host"
+            | "x-amz-target"
+            | "content-type"
+            | "content-length"
+            | "content-encoding"
+            | "connection"
+            | "accept-encoding"
+            | "user-agent"
+            | "authorization"
+            | "x-amz-date"
+            | "x-amz-security-token"
+            | "x-amz-content-sha256"
+    )
 }
 
 /// Removes every header that the server does not need: half of a small request is headers.
@@ -64,7 +61,7 @@ pub fn slim(headers: &mut HeaderMap, also_kept: &[HeaderName]) {
     }
     let signed = signed_headers(headers);
     let kept = |name: &HeaderName| {
-        KEPT.contains(&name.as_str()) || also_kept.contains(name) || signed.split(';').any(|signed| signed == name)
+        is_needed(name.as_str()) || also_kept.contains(name) || signed.split(';').any(|signed| signed == name)
     };
     let needless: Vec<HeaderName> = headers.keys().filter(|name| !kept(name)).cloned().collect();
     for name in needless {

@@ -14,6 +14,7 @@ mod target;
 use std::{
     future::Future,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -56,7 +57,7 @@ pub(super) use self::{
 /// ```
 #[derive(Clone, Debug)]
 pub struct HttpClient {
-    client: Client<Connector, Payload>,
+    client: Arc<Client<Connector, Payload>>,
 }
 
 impl HttpClient {
@@ -70,7 +71,7 @@ impl HttpClient {
             .timer(TokioTimer::new())
             .http1_max_buf_size(options.max_head)
             .build(Connector::new(options));
-        Self { client }
+        Self { client: Arc::new(client) }
     }
 }
 

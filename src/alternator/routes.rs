@@ -37,6 +37,8 @@ pub(super) struct Mark {
     pub(super) node: Node,
     pub(super) authority: Authority,
     pub(super) host: http::HeaderValue,
+    /// Where nearly all requests go.
+    pub(super) root: http::Uri,
     state: AtomicU8,
     /// Nanoseconds since the start of the client; 0 is never.
     avoid_until: AtomicU64,
@@ -51,9 +53,12 @@ impl Mark {
     fn new(node: Node) -> Option<Self> {
         let host = host_of(&node);
         let authority = super::http::authority_of(&Candidate { node: node.clone(), dial: None });
+        let authority: Authority = authority.parse().ok()?;
+        let root = http::Uri::builder().scheme(node.scheme().as_str()).authority(authority.clone()).path_and_query("/");
         Some(Self {
-            authority: authority.parse().ok()?,
+            authority,
             host: host.parse().ok()?,
+            root: root.build().ok()?,
             node,
             state: AtomicU8::new(1),
             avoid_until: AtomicU64::new(0),

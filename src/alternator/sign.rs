@@ -1,6 +1,12 @@
 //! Signatures of requests, for those who have no SDK.
 
-use std::{fmt, sync::Arc, time::SystemTime};
+mod daily;
+
+use std::{
+    fmt,
+    sync::Arc,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 use aws_credential_types::Credentials;
 use aws_sigv4::{
@@ -13,6 +19,7 @@ use messina_layers::BoxError;
 use tower_layer::Layer;
 use tower_service::Service;
 
+use self::daily::Kept;
 use super::http::Payload;
 
 /// The region that a signature names unless told otherwise; the server takes any.
@@ -25,6 +32,7 @@ pub struct Signer {
     access_key: Arc<str>,
     region: Arc<str>,
     host: Option<HeaderValue>,
+    key: Arc<Kept>,
 }
 
 impl Signer {
@@ -38,13 +46,14 @@ impl Signer {
     #[must_use]
     pub fn with_token(access_key: &str, secret: &str, token: Option<&str>) -> Self {
         let identity = Credentials::new(access_key, secret, token.map(str::to_owned), None, "messina").into();
-        Self { identity, access_key: access_key.into(), region: REGION.into(), host: None }
+        Self { identity, access_key: access_key.into(), region: REGION.into(), host: None, key: Arc::default() }
     }
 
     /// Another region (`us-east-1`); it is part of the signature and means nothing to the server.
     #[must_use]
     pub fn region(mut self, region: &str) -> Self {
         self.region = region.into();
+        self.key = Arc::default();
         self
     }
 
@@ -62,6 +71,12 @@ impl Signer {
     pub fn sign(&self, request: &mut Request<Payload>, time: SystemTime) -> Result<(), SignError> {
         let host = self.host.clone().unwrap_or_else(|| HeaderValue::from_static("alternator"));
         let host = request.headers_mut().entry(header::HOST).or_insert(host).clone();
+        if let (Some(credentials), Ok(since)) = (self.identity.data::<Credentials>(), time.duration_since(UNIX_EPOCH))
+            && request.uri().path() == "/"
+            && request.uri().query().is_none()
+        {
+            return self.sign_root(request, credentials, since.as_secs());
+        }
         let failed = |error: BoxError| SignError(error.into());
         let params = v4::SigningParams::builder()
             .identity(&self.identity)

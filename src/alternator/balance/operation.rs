@@ -3,10 +3,11 @@
 use std::fmt;
 
 use bytes::Bytes;
-use http::{HeaderValue, Method, Request, header};
+use http::{HeaderName, HeaderValue, Method, Request, header};
 
 use crate::alternator::http::Payload;
 
+static TARGET: HeaderName = HeaderName::from_static("x-amz-target");
 /// The prefix of `X-Amz-Target`.
 const VERSION: &str = "DynamoDB_20120810.";
 
@@ -21,7 +22,7 @@ pub fn operation(name: &str, json: impl Into<Bytes>) -> Result<Request<Payload>,
     let mut request = Request::new(Payload::from(json));
     *request.method_mut() = Method::POST;
     let headers = request.headers_mut();
-    headers.insert("x-amz-target", target);
+    headers.insert(TARGET.clone(), target);
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/x-amz-json-1.0"));
     Ok(request)
 }
@@ -56,8 +57,10 @@ pub(in crate::alternator) struct Operation<'a>(&'a str);
 
 impl<'a> Operation<'a> {
     pub(in crate::alternator) fn of<B>(request: &'a Request<B>) -> Self {
-        let target = request.headers().get("x-amz-target").and_then(|target| target.to_str().ok()).unwrap_or_default();
-        Self(target.rsplit('.').next().unwrap_or_default())
+        let target = request.headers().get(&TARGET).and_then(|target| target.to_str().ok()).unwrap_or_default();
+        // A name has no dot.
+        let name = target.as_bytes().iter().rposition(|byte| *byte == b'.').map_or(0, |dot| dot + 1);
+        Self(target.get(name..).unwrap_or_default())
     }
 
     pub(in crate::alternator) const fn name(self) -> &'a str {

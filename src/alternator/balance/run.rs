@@ -202,7 +202,8 @@ where
         let cycles = self.plan.cycles();
         let routes = &self.routes;
         let mut plan = self.plan.clone();
-        let now = self.inner.shared.at(Instant::now());
+        let mut started = Instant::now();
+        let now = self.inner.shared.at(started);
         let place = plan.pick_place(|| Arc::clone(&routes.nodes), |place| routes.marks[place].standing(now));
         let Some(place) = place else {
             if self.running.is_empty() && self.kept.is_none() {
@@ -218,10 +219,11 @@ where
                 return Ok(());
             }
             let delay = AGAIN.saturating_mul(1 << cycles.min(10)).min(AGAIN_AT_MOST);
-            if Instant::now() + delay >= deadline {
+            if started + delay >= deadline {
                 return Ok(());
             }
             tokio::time::sleep(delay).await;
+            started = Instant::now();
         }
         self.plan = plan;
         self.attempts += 1;
@@ -229,24 +231,24 @@ where
         if let Some(reason) = after {
             self.inner.shared.metrics.failed_over(reason);
         }
-        let attempt = self.attempt(mark)?;
+        let attempt = self.attempt(mark, started)?;
         self.running.push(attempt);
         Ok(())
     }
 
-    fn attempt(&mut self, mark: Arc<Mark>) -> Result<Under<'a, S>, RequestError> {
-        let uri = Uri::builder()
-            .scheme(mark.node.scheme().as_str())
-            .authority(mark.authority.clone())
-            .path_and_query(self.path.clone())
-            .build();
+    fn attempt(&mut self, mark: Arc<Mark>, started: Instant) -> Result<Under<'a, S>, RequestError> {
         let mut parts = self.parts.clone();
-        parts.uri = uri.map_err(|error| RequestError::Invalid(Arc::new(error)))?;
+        parts.uri = if self.path == "/" {
+            mark.root.clone()
+        } else {
+            let uri = Uri::builder().scheme(mark.node.scheme().as_str()).authority(mark.authority.clone());
+            let uri = uri.path_and_query(self.path.clone()).build();
+            uri.map_err(|error| RequestError::Invalid(Arc::new(error)))?
+        };
         if self.inner.balance.host_per_node || !parts.headers.contains_key(http::header::HOST) {
             parts.headers.insert(http::header::HOST, mark.host.clone());
         }
         let (payload, sent) = self.payload.watched();
-        let started = Instant::now();
         let options = &self.inner.balance;
         let limit = self.limits.limit(self.class).saturating_mul(1 << self.silent.min(10));
         tracing::debug!(node = %mark.node, attempt = self.attempts, "attempt");

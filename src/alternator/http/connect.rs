@@ -7,6 +7,7 @@ use std::{
     io,
     net::SocketAddr,
     pin::Pin,
+    sync::Arc,
     task::{Context, Poll},
     time::Duration,
 };
@@ -36,8 +37,11 @@ type Io = MaybeTls<TcpStream>;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RemoteAddr(pub SocketAddr);
 
+/// Cheap to clone: hyper does so for every request.
 #[derive(Clone)]
-pub(super) struct Connector {
+pub(super) struct Connector(Arc<Connect>);
+
+struct Connect {
     stack: BoxConnect<Pinned<Target>, Io>,
     accepted: Vec<Name>,
 }
@@ -72,7 +76,7 @@ impl Connector {
         let attempt =
             ServiceBuilder::new().layer(AttemptLayer::new()).layer(HandshakeLayer::new(AsIs)).layer(tls).service(tcp);
         let stack = connect_stack(attempt, options.resolver, options.connect);
-        Self { stack: BoxCloneSyncService::new(stack), accepted: options.accepted }
+        Self(Arc::new(Connect { stack: BoxCloneSyncService::new(stack), accepted: options.accepted }))
     }
 }
 
@@ -92,8 +96,8 @@ impl Service<Uri> for Connector {
     }
 
     fn call(&mut self, uri: Uri) -> Self::Future {
-        let target = Target::from_uri(&uri).map(|target| target.accepting(&self.accepted));
-        let stack = self.stack.clone();
+        let target = Target::from_uri(&uri).map(|target| target.accepting(&self.0.accepted));
+        let stack = self.0.stack.clone();
         Box::pin(async move {
             let Established { connection, addr, .. } = stack.oneshot(Pinned::new(target?)).await?;
             Ok(Channel { io: TokioIo::new(connection), addr })

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use hmac::{Hmac, Mac};
+use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
 use super::wire::HttpRequest;

@@ -9,7 +9,14 @@ use aws_sdk_dynamodb::{
     config::{BehaviorVersion, Region},
     types::AttributeValue,
 };
-use http_body_util::BodyExt;
+use aws_sigv4::{
+    http_request::{SignableBody, SignableRequest, SigningSettings, sign},
+    sign::v4,
+};
+use aws_smithy_runtime_api::client::identity::Identity;
+use bytes::Bytes;
+use http::{HeaderValue, Request};
+use http_body_util::{BodyExt, Full};
 use hyper_util::{
     client::legacy::{Client as HyperClient, connect::HttpConnector},
     rt::TokioExecutor,
@@ -17,7 +24,6 @@ use hyper_util::{
 use messina::alternator::{
     Alternator, RequestOptions, Signer,
     aws_sdk::{self, SdkOptions},
-    http::Payload,
     operation,
 };
 use tower::ServiceExt;
@@ -68,11 +74,15 @@ pub fn make(kind: &str, server: &Server, seeds: &[usize]) -> Call {
         }
         "messina-sdk-all" => {
             let options = SdkOptions::default().with_all_headers();
-            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| config.credentials_provider(credentials())))
+            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| {
+                config.credentials_provider(credentials())
+            }))
         }
         "messina-sdk" => {
             let options = SdkOptions::default();
-            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| config.credentials_provider(credentials())))
+            sdk(aws_sdk::client(&alternator(server, seeds), options, |config| {
+                config.credentials_provider(credentials())
+            }))
         }
         _ => {
             let signer = Signer::new("cassandra", "secret");
@@ -110,18 +120,40 @@ fn floor(server: &Server, node: usize) -> Call {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(Duration::from_secs(3)));
-    let client: HyperClient<_, Payload> = HyperClient::builder(TokioExecutor::new()).build(connector);
-    let host = format!("{}:{}", server.ips[node], server.port);
-    let signer = Signer::new("cassandra", "secret").host(host.parse().expect("a host"));
-    let uri: http::Uri = format!("http://{host}/").parse().expect("an URI");
+    let client: HyperClient<_, Full<Bytes>> = HyperClient::builder(TokioExecutor::new()).build(connector);
+    let host: HeaderValue = format!("{}:{}", server.ips[node], server.port).parse().expect("a host");
+    let uri: http::Uri = format!("{}/", server.url(node)).parse().expect("an URI");
+    let identity: Identity = credentials().into();
     Arc::new(move || {
-        let (client, signer, uri) = (client.clone(), signer.clone(), uri.clone());
+        let (client, identity, uri, host) = (client.clone(), identity.clone(), uri.clone(), host.clone());
         Box::pin(async move {
-            let mut request = operation("GetItem", KEY).map_err(text)?;
-            *request.uri_mut() = uri;
-            signer.sign(&mut request, SystemTime::now()).map_err(text)?;
+            let request = Request::post(uri)
+                .header("host", host)
+                .header("x-amz-target", "DynamoDB_20120810.GetItem")
+                .header("content-type", "application/x-amz-json-1.0");
+            let mut request = request.body(Full::from(KEY)).map_err(text)?;
+            sign_plainly(&mut request, &identity)?;
             let answer = client.request(request).await.map_err(text)?;
             answer.into_body().collect().await.map(drop).map_err(text)
         })
     })
+}
+
+/// As the documentation of `aws-sigv4` has it.
+fn sign_plainly(request: &mut Request<Full<Bytes>>, identity: &Identity) -> Result<(), String> {
+    let params = v4::SigningParams::builder()
+        .identity(identity)
+        .region("us-east-1")
+        .name("dynamodb")
+        .time(SystemTime::now())
+        .settings(SigningSettings::default());
+    let params = params.build().map_err(text)?.into();
+    let headers: Result<Vec<_>, _> =
+        request.headers().iter().map(|(name, value)| value.to_str().map(|value| (name.as_str(), value))).collect();
+    let uri = request.uri().to_string();
+    let body = SignableBody::Bytes(KEY.as_bytes());
+    let signable = SignableRequest::new("POST", uri, headers.map_err(text)?.into_iter(), body).map_err(text)?;
+    let (instructions, _) = sign(signable, &params).map_err(text)?.into_parts();
+    instructions.apply_to_request_http1x(request);
+    Ok(())
 }

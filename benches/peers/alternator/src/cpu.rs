@@ -4,12 +4,12 @@ use std::time::Duration;
 
 use crate::{
     clients::{self, KINDS},
-    measure::{median, run},
+    measure::{quiet, run},
     server::Server,
     table::Table,
 };
 
-const ROUNDS: usize = 15;
+const ROUNDS: usize = 32;
 
 pub async fn measure(table: &mut Table) {
     let mut server = Server::start();
@@ -30,13 +30,13 @@ pub async fn measure(table: &mut Table) {
         let mut rounds = vec![Vec::new(); calls.len()];
         for _ in 0..ROUNDS {
             for (call, times) in calls.iter().zip(&mut rounds) {
-                times.push(run(call, workers, Duration::from_millis(500)).await.processor);
+                times.push(run(call, workers, Duration::from_millis(250)).await.processor);
             }
         }
-        let floor = median(rounds[0].clone());
-        let sdk = median(rounds[1].clone());
+        let floor = quiet(rounds[0].clone());
+        let sdk = quiet(rounds[1].clone());
         for (kind, times) in KINDS.into_iter().zip(rounds) {
-            let time = median(times);
+            let time = quiet(times);
             let cell = format!("{:.2} / {:.2} ({time:.0} us)", time / floor, time / sdk);
             let what = format!("client CPU of a request, {workers} at a time: floor = 1 / plain SDK = 1");
             table.set(&what, "/ 1 all headers; / 0.8 slim; 1.2 / without SDK", kind, cell);

@@ -46,7 +46,8 @@ pub fn measure() {
     println!("|---|---|---|---|---|");
     for (kind, goal) in [("random", "100 ns"), ("seeded", "1 us")] {
         let pick = time(&|seed| first(kind, seed, &nodes));
-        let instructions = instructions(kind).map_or_else(|| "no valgrind here".to_owned(), |count| format!("{count:.0}"));
+        let instructions =
+            instructions(kind).map_or_else(|| "no valgrind here".to_owned(), |count| format!("{count:.0}"));
         println!("| {kind} | {goal} | {pick:.0} ns | {:.1} | {instructions} |", pick / clock);
     }
     println!();

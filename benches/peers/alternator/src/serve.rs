@@ -112,23 +112,26 @@ async fn listen(node: &mut Node, list: &List) {
         loop {
             let Ok((stream, _)) = listener.accept().await else { continue };
             let _ = stream.set_nodelay(true);
-            connections.spawn_local(connection(stream, Rc::clone(&fault), Rc::clone(&seen), Rc::clone(&list), Rc::clone(&item)));
+            connections.spawn_local(connection(
+                stream,
+                Rc::clone(&fault),
+                Rc::clone(&seen),
+                Rc::clone(&list),
+                Rc::clone(&item),
+            ));
             while connections.try_join_next().is_some() {}
         }
     }));
 }
 
 fn answer(status: u16, body: &str) -> String {
-    format!("HTTP/1.1 {status} x\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n{body}", body.len())
+    format!(
+        "HTTP/1.1 {status} x\r\ncontent-type: application/x-amz-json-1.0\r\ncontent-length: {}\r\n\r\n{body}",
+        body.len()
+    )
 }
 
-async fn connection(
-    mut stream: TcpStream,
-    fault: Rc<RefCell<Fault>>,
-    seen: Rc<Cell<u64>>,
-    list: List,
-    item: Rc<str>,
-) {
+async fn connection(mut stream: TcpStream, fault: Rc<RefCell<Fault>>, seen: Rc<Cell<u64>>, list: List, item: Rc<str>) {
     let mut buffer = Vec::with_capacity(8192);
     loop {
         let (head, whole) = loop {
