@@ -32,7 +32,8 @@ fn unusual(seed: String) -> AlternatorBuilder {
         .with_tls_timeout(ms(2))
         .with_accepted_name(Name::new("db.test").unwrap())
         .with_idle_timeout(ms(3))
-        .with_max_idle(4);
+        .with_max_idle(4)
+        .with_max_connections(5);
     let balance = BalanceOptions::default()
         .with_timeout(ms(5000))
         .with_max_attempts(7)

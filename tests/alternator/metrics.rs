@@ -91,8 +91,11 @@ async fn counted_by_end() {
     let mut naming = Naming::default();
     naming.session = Some("web".to_owned());
     let ms = std::time::Duration::from_millis;
-    let options =
-        BalanceOptions::default().with_max_attempts(2).with_timeout(ms(120)).with_header_limits(ms(20), ms(20), ms(20));
+    let options = BalanceOptions::default().with_max_attempts(2).with_timeout(ms(250)).with_header_limits(
+        ms(100),
+        ms(100),
+        ms(100),
+    );
     let alternator = ready(builder(&cluster, &[0]).balance(options).metrics(naming)).await;
     cluster.node(0).fault(On::Requests, HttpFault::Close);
     call(&alternator, "PutItem", "{}").await.unwrap_err();
@@ -109,7 +112,6 @@ async fn counted_by_end() {
         (names::ALTERNATOR_REQUEST_ERRORS, "kind=timeout"),
         (names::ALTERNATOR_REQUEST_ERRORS, "kind=exhausted"),
         (names::ALTERNATOR_REQUEST_ERRORS, "kind=closed"),
-        (names::ALTERNATOR_ATTEMPTS, "outcome=silent"),
     ] {
         assert_eq!(seen.get(name, &format!("session=web,{label}")), 1.0, "{label}: {:?}", seen.0);
     }
@@ -117,6 +119,9 @@ async fn counted_by_end() {
         ["broken", "refused"].map(|end| seen.get(name, &format!("session=web,{key}={end}"))).iter().sum::<f64>()
     };
     assert_eq!(both(names::ALTERNATOR_ATTEMPTS, "outcome"), 3.0);
-    assert!(seen.get(names::ALTERNATOR_ATTEMPTS, "session=web,outcome=refused") >= 1.0);
+    // A slow machine makes more of the latter.
+    for outcome in ["refused", "silent"] {
+        assert!(seen.get(names::ALTERNATOR_ATTEMPTS, &format!("session=web,outcome={outcome}")) >= 1.0, "{outcome}");
+    }
     assert_eq!(both(names::ALTERNATOR_FAILOVERS, "reason"), 1.0);
 }

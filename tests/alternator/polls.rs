@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use messina::{
-    alternator::discovery::CycleLimits,
+    alternator::{BalanceOptions, discovery::CycleLimits, http::HttpOptions},
     testkit::http::{HttpCluster, HttpFault, HttpReply, On},
 };
 
@@ -125,4 +125,50 @@ async fn one_poller() {
         call(&alternator.clone(), "GetItem", "{}").await.unwrap();
     }
     assert!(cluster.node(0).polls() <= 3, "{}", cluster.node(0).polls());
+}
+
+/// alternator 2.1: no more connections to a node are in use than allowed; who waits for one goes to another node in the end,
+/// and nobody is blamed.
+#[tokio::test]
+async fn capped_connections() {
+    let cluster = HttpCluster::start(1).await.unwrap();
+    let http = HttpOptions::default().with_max_connections(2);
+    let pace = Duration::from_secs(60);
+    let alternator = ready(builder(&cluster, &[0]).intervals(pace, pace).http(http)).await;
+    eventually("the poll and the probe", || cluster.node(0).polls() == 2).await;
+    cluster.node(0).fault(On::Requests, HttpFault::Slow(Duration::from_millis(20)));
+    let before = cluster.node(0).open();
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let alternator = alternator.clone();
+        workers.spawn(async move {
+            assert_eq!(call(&alternator, "PutItem", "{}").await.unwrap().0, 200);
+        });
+    }
+    let mut most = 0;
+    while !workers.is_empty() {
+        tokio::select! {
+            ended = workers.join_next() => ended.unwrap().unwrap(),
+            () = tokio::time::sleep(Duration::from_millis(1)) => {}
+        }
+        most = most.max(cluster.node(0).open());
+    }
+    assert!(most <= before + 2, "{most} open, {before} before");
+    // Both are taken: further ones wait and are never sent.
+    cluster.node(0).fault(On::Requests, HttpFault::Hang);
+    let limits = |ms| Duration::from_millis(ms);
+    let options = BalanceOptions::default()
+        .with_timeout(limits(150))
+        .with_header_limits(limits(30), limits(30), limits(30))
+        .with_max_attempts(1);
+    let http = HttpOptions::default().with_max_connections(2);
+    let alternator = ready(builder(&cluster, &[0]).intervals(pace, pace).http(http).balance(options)).await;
+    let sent = cluster.node(0).requests();
+    let put = || call(&alternator, "PutItem", "{}");
+    let (one, two, three, four) = tokio::join!(put(), put(), put(), put());
+    let errors = [one, two, three, four].map(Result::unwrap_err);
+    assert_eq!(errors.iter().filter(|error| error.maybe_done()).count(), 2);
+    let waited = errors.iter().filter(|error| error.to_string().contains("became free")).count();
+    assert_eq!((waited, cluster.node(0).requests() - sent), (2, 2), "{errors:?}");
+    assert_eq!(alternator.status().nodes[0].failures, 2);
 }

@@ -95,7 +95,8 @@ where
             }
             if over || beside >= BESIDE {
                 let attempt = self.running.remove(place);
-                self.fail(attempt, Outcome::Silent, None);
+                let outcome = if attempt.sent.is_queued() { Outcome::Cancelled } else { Outcome::Silent };
+                self.fail(attempt, outcome, None);
             } else {
                 let (mark, generation) = (Arc::clone(&attempt.mark), attempt.generation);
                 self.inner.shared.record(&mark, Outcome::Silent, generation);
@@ -113,7 +114,8 @@ where
         for mut attempt in std::mem::take(&mut self.running) {
             attempt.end = AttemptEnd::Silent;
             // A limit that is gone passed before, and was told then.
-            let outcome = if attempt.limit.is_some() { Outcome::Silent } else { Outcome::Cancelled };
+            let blamed = attempt.limit.is_some() && !attempt.sent.is_queued();
+            let outcome = if blamed { Outcome::Silent } else { Outcome::Cancelled };
             self.inner.shared.record(&attempt.mark, outcome, attempt.generation);
             self.failed.push(attempt.failed(Outcome::Silent));
         }

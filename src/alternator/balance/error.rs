@@ -24,6 +24,7 @@ impl fmt::Display for FailedAttempt {
         match outcome {
             Outcome::Refused => write!(f, "{node} could not be connected to")?,
             Outcome::Silent => write!(f, "{node} said nothing")?,
+            Outcome::Cancelled => write!(f, "no connection to {node} became free")?,
             Outcome::Answered(status) => write!(f, "{node} answered status {status}")?,
             _ => write!(f, "{node} broke the connection")?,
         }

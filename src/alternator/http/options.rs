@@ -27,6 +27,7 @@ pub struct HttpOptions {
     pub(super) accepted: Vec<Name>,
     pub(super) idle_timeout: Duration,
     pub(super) max_idle: usize,
+    pub(super) most: Option<usize>,
     pub(super) max_head: usize,
 }
 
@@ -45,6 +46,7 @@ impl Default for HttpOptions {
             accepted: Vec::new(),
             idle_timeout: Duration::from_secs(50),
             max_idle: usize::MAX,
+            most: None,
             max_head: MAX_HEAD,
         }
     }
@@ -114,6 +116,17 @@ impl HttpOptions {
         self
     }
 
+    /// How many connections to one node may be in use at a time (any number); 0 counts as 1.
+    ///
+    /// A request for which none is free waits, and goes to another node after the time that a node may say nothing,
+    /// which is not held against this one. A connection is in use until the body of its answer is read or dropped.
+    /// Beside them there may be as many unused ones, and such as are being opened.
+    #[must_use]
+    pub fn with_max_connections(mut self, connections: usize) -> Self {
+        self.most = Some(connections.clamp(1, tokio::sync::Semaphore::MAX_PERMITS));
+        self
+    }
+
     pub(in crate::alternator) fn resolver(&self) -> AddressResolver {
         self.resolver.clone()
     }
@@ -134,7 +147,10 @@ impl fmt::Debug for HttpOptions {
         let mut debug = f.debug_struct("HttpOptions");
         debug.field("connect", &self.connect).field("connect_timeout", &self.connect_timeout);
         debug.field("tls", &self.has_tls()).field("tls_timeout", &self.tls_timeout).field("accepted", &self.accepted);
-        debug.field("idle_timeout", &self.idle_timeout).field("max_idle", &self.max_idle);
+        debug
+            .field("idle_timeout", &self.idle_timeout)
+            .field("max_idle", &self.max_idle)
+            .field("max_connections", &self.most);
         debug.field("max_head", &self.max_head).finish_non_exhaustive()
     }
 }

@@ -5,7 +5,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll},
 };
@@ -13,12 +13,19 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
+/// An HTTP client has it.
+const BEGUN: u8 = 0;
+/// It waits for a connection that is free.
+const QUEUED: u8 = 1;
+/// The body was taken up: before that not a byte of the request was sent.
+const TAKEN: u8 = 2;
+
 /// The bytes of a request; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
     bytes: Bytes,
-    /// Set as soon as an HTTP client takes the body up: before that not a byte of the request was sent.
-    taken: Option<Arc<AtomicBool>>,
+    /// How far it is on its way.
+    way: Option<Arc<AtomicU8>>,
 }
 
 impl Payload {
@@ -30,31 +37,45 @@ impl Payload {
 
     /// The same bytes for one attempt, with the flag that tells whether it was begun to be sent.
     pub(in crate::alternator) fn watched(&self) -> (Self, Sent) {
-        let flag = Arc::new(AtomicBool::new(false));
-        (Self { bytes: self.bytes.clone(), taken: Some(Arc::clone(&flag)) }, Sent(flag))
+        let way = Arc::new(AtomicU8::new(BEGUN));
+        (Self { bytes: self.bytes.clone(), way: Some(Arc::clone(&way)) }, Sent(way))
+    }
+
+    /// It waits for a connection that is free, or does so no longer.
+    pub(super) fn queue(&self, waits: bool) {
+        self.is_now(if waits { QUEUED } else { BEGUN });
     }
 
     fn take_up(&self) {
-        if let Some(flag) = &self.taken {
-            flag.store(true, Ordering::Release);
+        self.is_now(TAKEN);
+    }
+
+    fn is_now(&self, step: u8) {
+        if let Some(way) = &self.way {
+            way.store(step, Ordering::Release);
         }
     }
 }
 
 /// Whether an attempt may have reached the server.
 #[derive(Clone, Debug)]
-pub(in crate::alternator) struct Sent(Arc<AtomicBool>);
+pub(in crate::alternator) struct Sent(Arc<AtomicU8>);
 
 impl Sent {
     /// `false` proves that not a byte was sent.
     pub(in crate::alternator) fn maybe(&self) -> bool {
-        self.0.load(Ordering::Acquire)
+        self.0.load(Ordering::Acquire) == TAKEN
+    }
+
+    /// Whether it waits behind other requests of this client: that says nothing of the node.
+    pub(in crate::alternator) fn is_queued(&self) -> bool {
+        self.0.load(Ordering::Acquire) == QUEUED
     }
 }
 
 impl<T: Into<Bytes>> From<T> for Payload {
     fn from(bytes: T) -> Self {
-        Self { bytes: bytes.into(), taken: None }
+        Self { bytes: bytes.into(), way: None }
     }
 }
 

@@ -12,7 +12,8 @@ const KINDS: [&str; 3] = ["peer", "messina-sdk", "messina-raw"];
 pub async fn start(table: &mut Table) {
     for kind in KINDS {
         let mut longest = Some(0.0_f64);
-        for _ in 0..5 {
+        // Which node comes first is random.
+        for _ in 0..20 {
             let mut server = Server::start();
             server.tell("hang 0");
             let from = Instant::now();
@@ -20,9 +21,12 @@ pub async fn start(table: &mut Table) {
             let answered = matches!(tokio::time::timeout(Duration::from_secs(5), call()).await, Ok(Ok(())));
             let took = from.elapsed().as_secs_f64() * 1000.0;
             longest = longest.filter(|_| answered).map(|longest| longest.max(took));
+            if longest.is_none() {
+                break;
+            }
         }
         let cell = longest.map_or_else(|| "none within 5 s".to_owned(), |longest| format!("{longest:.0} ms"));
-        table.set("first answer while a seed hangs, the slowest of 5 starts", "400 ms", kind, cell);
+        table.set("first answer while a seed hangs, the slowest of 20 starts", "400 ms", kind, cell);
     }
 }
 
