@@ -148,9 +148,16 @@ pub fn decode_response(buf: &mut BytesMut, max_body: u32) -> Result<Option<Envel
     }
 }
 
+/// The body of the answer to most writes: a result of kind 1, which is without rows.
+const VOID: [u8; 4] = [0, 0, 0, 1];
+
 /// Takes the body that follows the header at the front of `buf`; both are complete.
 pub(super) fn take_body(buf: &mut BytesMut, length: usize) -> Bytes {
-    if length < COPY_BELOW {
+    if buf[HEADER_LEN..HEADER_LEN + length] == VOID {
+        buf.advance(HEADER_LEN + length);
+        // Nothing is allocated for what is always the same.
+        Bytes::from_static(&VOID)
+    } else if length < COPY_BELOW {
         let body = Bytes::copy_from_slice(&buf[HEADER_LEN..HEADER_LEN + length]);
         buf.advance(HEADER_LEN + length);
         body

@@ -9,6 +9,9 @@ use thiserror::Error;
 
 use super::MAX_BODY;
 
+/// How much room values are given at first: few rows need more, and growing costs more than a little room.
+const ROOM: usize = 128;
+
 /// Serialized values: what follows the count in a request.
 ///
 /// They are made before a connection is chosen, and serve the token, every try and every page.
@@ -30,7 +33,7 @@ impl Values {
     /// When the row does not fit the columns, has more than 65535 values, is longer than a request may be, or
     /// counts its values wrongly.
     pub fn serialize<R: SerializeRow + ?Sized>(columns: &[ColumnSpec<'_>], row: &R) -> Result<Self, ValuesError> {
-        let mut bytes = Vec::with_capacity(16 + 16 * columns.len());
+        let mut bytes = Vec::with_capacity(ROOM.max(16 * columns.len()));
         let mut writer = RowWriter::new(&mut bytes);
         row.serialize(&RowSerializationContext::from_specs(columns), &mut writer)?;
         let written = writer.value_count();

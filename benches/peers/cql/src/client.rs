@@ -50,7 +50,7 @@ async fn run<D: Driver>(at: SocketAddr, arguments: &[&str]) {
         // Nothing else, so that two lengths differ by requests alone.
         ["count", load, workers, requests] => {
             let driver = open::<D>(at, 1).await;
-            closed(&driver, Load::parse(load), number(workers), number(requests)).await;
+            counted(&driver, Load::parse(load), number(workers), number(requests)).await;
         }
         ["closed", load, workers, requests] => {
             let (load, workers, requests) = (Load::parse(load), number(workers), number(requests));
@@ -83,7 +83,20 @@ async fn run<D: Driver>(at: SocketAddr, arguments: &[&str]) {
 /// Seconds until a connection counts as idle: longer than the heartbeat of each of the drivers.
 const IDLE: u64 = 65;
 
-/// So many requests by so many workers, each with one after the other.
+/// So many requests by so many workers, each with one after the other, and nothing else.
+async fn counted<D: Driver>(driver: &Arc<D>, load: Load, workers: u64, requests: u64) {
+    let work = |driver: Arc<D>| async move {
+        for key in 0..requests / workers {
+            one(&*driver, load, (key % 100_000) as i32).await;
+        }
+    };
+    let tasks: Vec<_> = (0..workers).map(|_| tokio::spawn(work(Arc::clone(driver)))).collect();
+    for task in tasks {
+        task.await.expect("a worker");
+    }
+}
+
+/// The same, with the time that each took.
 async fn closed<D: Driver>(driver: &Arc<D>, load: Load, workers: u64, requests: u64) -> Vec<u32> {
     let each = requests / workers;
     let work = |driver: Arc<D>| async move {
