@@ -6,6 +6,8 @@
 //! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all. [TLS](tls) and
 //! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there. [Settings](settings) lists every
 //! option, [Metrics and spans](metrics) everything that is counted.
+//! [Features](features) is a table of what there is, here and elsewhere, each with its test;
+//! [Migrating from `scylla`](migrating_from_scylla) has the calls of that crate side by side with ours.
 //! [Alternator](alternator) is about the DynamoDB API, with the AWS SDK and without.
 
 #[doc = include_str!("guide/address_resolution.md")]
@@ -34,3 +36,9 @@ pub mod settings {}
 
 #[doc = include_str!("guide/metrics.md")]
 pub mod metrics {}
+
+#[doc = include_str!("guide/features.md")]
+pub mod features {}
+
+#[doc = include_str!("guide/migrating_from_scylla.md")]
+pub mod migrating_from_scylla {}

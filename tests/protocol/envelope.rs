@@ -78,6 +78,23 @@ fn only_short_bodies_are_copied() {
     }
 }
 
+/// design 4.1: the answer to a write, which is always the same, takes no allocation.
+#[test]
+fn the_answer_to_a_write_is_not_copied() {
+    let place = |body: &[u8]| {
+        let mut buf = BytesMut::from(bytes_of(&[response(1, body)]).as_slice());
+        let answer = decode(&mut buf, DEFAULT_MAX_BODY).unwrap().unwrap();
+        assert!(answer.body == body && buf.is_empty());
+        (answer.body.as_ptr() as usize, answer)
+    };
+    let (void, other) = ([0, 0, 0, 1], [0, 0, 0, 2]);
+    // Both are held, so that two copies would be at two places.
+    let (one, two) = (place(&void), place(&void));
+    assert_eq!(one.0, two.0);
+    let (one, two) = (place(&other), place(&other));
+    assert_ne!(one.0, two.0);
+}
+
 proptest! {
     /// cql 1: envelopes come out as they went in, however the stream is cut.
     #[test]
