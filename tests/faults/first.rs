@@ -3,11 +3,12 @@
 use messina::{
     layers::{Order, TlsConfig},
     session::SessionBuilder,
-    testkit::{Cluster, Network, Stage, TestCa},
+    testkit::{Cluster, ConnectionLog, Network, Stage, TestCa},
 };
 
 use crate::{
     cases::{self, Case, Expect},
+    given::Given,
     scene::Place,
     support::{DELAY, Events, Mode, all_closed, attempts, named, timed},
     world::{Before, check},
@@ -62,6 +63,13 @@ async fn one(stage: Stage, case: &Case, place: Place, mode: Mode, ca: Option<&Te
     let expected = if beside { after.min(DELAY) } else { after };
     check("time", &took, &expected)?;
 
+    if case.given == Given::Compression {
+        // What is not offered is not asked for.
+        let startups = cluster.node(0).connections();
+        let mut startups =
+            startups.iter().flat_map(ConnectionLog::requests).filter(|(stage, _)| *stage == Stage::Startup);
+        check("asks to compress", &startups.any(|(_, text)| text.contains("COMPRESSION")), &fails)?;
+    }
     if let (Err(error), Some(at)) = (&result, at) {
         let [attempt] = attempts(error) else { return Err(format!("not one attempt: {error}")) };
         check("address", &attempt.addr, &faulty)?;
