@@ -53,8 +53,9 @@ pub(crate) enum Hint {
     Down(SocketAddr),
     /// The way to this node has changed though its endpoint has not: its back-off begins anew.
     Redial(Uuid),
-    /// There is a control connection again: every back-off begins anew.
-    ControlBack,
+    /// Any node may answer again: there is a control connection again, or nobody knows what events told. Every back-off
+    /// begins anew.
+    AnyUp,
 }
 
 /// Is told each new view of the cluster, and tells which nodes could be asked next.

@@ -5,7 +5,7 @@ use std::{future::ready, sync::Arc, time::Duration};
 use messina_layers::error::{BoxError, chain};
 
 use super::{
-    Follower,
+    Follower, Hint,
     debounce::Debouncer,
     handle::{Command, Reply},
     hints::{Meaning, meaning},
@@ -37,6 +37,8 @@ pub(super) struct Work {
     /// Events whose meaning the topology monitor reads itself.
     reads: Vec<Event>,
     control_node_removed: bool,
+    /// Whether events were missed since the last read, or could not be read.
+    missed: bool,
 }
 
 impl<F: Follower> Task<F> {
@@ -125,6 +127,7 @@ impl<F: Follower> Task<F> {
             Meaning::Schema(keyspace) => self.shared.schema.note(Some(keyspace)),
             Meaning::Everything => {
                 self.shared.schema.note(None);
+                work.missed = true;
                 work.debouncer.note(debounce);
             }
         }
@@ -154,6 +157,11 @@ impl<F: Follower> Task<F> {
         match self.publish(live, read, &work.gone) {
             Verdict::Keep => work.debouncer.again_after(KEPT_AGAIN),
             Verdict::Use => work.gone.clear(),
+        }
+        // That a node is up again may have been among it. Said with the read, which is debounced, lest a flood of events
+        // become one of dials.
+        if std::mem::take(&mut work.missed) {
+            self.follower.hint(Hint::AnyUp);
         }
         self.answer_waiting();
         Ok(())

@@ -111,7 +111,7 @@ impl<F: Follower> Task<F> {
     fn replace(&mut self, old: Live, adopted: Adopted) -> Live {
         let live = self.take(adopted);
         drop(old.connection().close(Duration::ZERO));
-        self.follower.hint(Hint::ControlBack);
+        self.follower.hint(Hint::AnyUp);
         live
     }
 
@@ -162,7 +162,7 @@ impl<F: Follower> Task<F> {
         loop {
             if let Ok(adopted) = self.round(None).await {
                 let live = self.take(adopted);
-                self.follower.hint(Hint::ControlBack);
+                self.follower.hint(Hint::AnyUp);
                 return live;
             }
             delays.reset();

@@ -161,7 +161,7 @@ impl Follower for Keeper {
                     kept.node.connect_now(true);
                 }
             }
-            Hint::ControlBack => self.kept.values().for_each(|kept| kept.node.connect_now(false)),
+            Hint::AnyUp => self.kept.values().for_each(|kept| kept.node.connect_now(false)),
         }
     }
 }

@@ -196,6 +196,23 @@ async fn odd_events() {
     session.refresh_topology().await.unwrap();
 }
 
+/// connect D26: what an event told that was missed, or cannot be read, may have been that a node is up: with the read that
+/// follows, a node that waits for a minute is tried at once.
+#[tokio::test(start_paused = true)]
+async fn a_lost_word_of_a_node_that_is_up() {
+    let world = World::new();
+    let cluster = world.cluster().nodes(3).start().await.unwrap();
+    let session = world.session(&cluster).await;
+    let node = cluster.node(1);
+    node.kill().await;
+    // Long enough for a wait of a minute.
+    sleep(300 * SECOND).await;
+    node.start();
+    cluster.push(&Push::raw("STATUS_CHANGE", vec![0, 9, b'U']));
+    node.wait_for(2 * SECOND, |seen| seen.last().is_some_and(|one| one.is_open())).await.unwrap();
+    drop(session);
+}
+
 /// connect 133: a listener that is too slow is told how much it missed, and holds nobody up.
 #[tokio::test(start_paused = true)]
 async fn a_slow_listener() {

@@ -131,7 +131,8 @@ impl World {
                 for node in self.session.nodes() {
                     let addr: SocketAddr = node.endpoint.to_string().parse().unwrap();
                     if missing.contains(&addr) {
-                        let (error, next) = (node.last_error.map(|error| error.to_string()), node.next_attempt_in);
+                        let (error, next) =
+                            (node.last_error.map(|error| error.report().to_string()), node.next_attempt_in);
                         self.note(format_args!(
                             "{addr}: {:?}, {} opening, next in {next:?}, {error:?}",
                             node.standing, node.opening
