@@ -83,3 +83,19 @@ async fn local_ports_that_are_taken() {
     full(&cluster, &session).await;
     drop((session, taken));
 }
+
+/// cql 6: no local port is left that chooses a shard: the pool is whole all the same, by the ordinary port.
+#[tokio::test]
+async fn no_local_port_is_left() {
+    let cluster = sharded().await;
+    // Whoever else has one of them keeps it as well.
+    let taken: Vec<_> = (23_500..=23_503_u16)
+        .filter_map(|port| std::net::TcpListener::bind((Ipv4Addr::UNSPECIFIED, port)).ok())
+        .collect();
+    let session = builder(&cluster).shard_ports(23_500..=23_503).build().await.unwrap();
+    let node = full(&cluster, &session).await;
+    assert!(node.shard_port_blocked_for.is_some(), "it is not tried at each connect");
+    let ports: Vec<_> = cluster.node(0).connections().iter().map(|one| one.client().port()).collect();
+    assert!(ports.iter().all(|port| !(23_500..=23_503).contains(port)), "{ports:?}");
+    drop((session, taken));
+}
