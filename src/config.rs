@@ -12,6 +12,7 @@ mod fixed;
 #[cfg(feature = "serde")]
 mod from_serde;
 mod keys;
+mod keyspaces;
 mod reach;
 mod said;
 mod live;
@@ -27,6 +28,7 @@ use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 pub use self::{
     auth::{AuthContext, AuthError, Authenticator, AuthenticatorSession, PlainText},
     draft::Draft,
+    keyspaces::KeyspaceRules,
     options::{KEYS, OPTIONS, OptionInfo},
     pool::{IdentifiedFallback, PoolOptions},
     reach::{CLIENT_ROUTES_TABLE, ClientRoutes, Reach},
@@ -138,6 +140,8 @@ pub struct Config {
     pub request_timeout: Duration,
     /// Whether the schema is read and followed; without it requests are not routed by token.
     pub schema: bool,
+    /// Of which keyspaces it is read.
+    pub schema_keyspaces: KeyspaceRules,
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
     /// Makes write timestamps.

@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use messina_layers::{ConnectOptions, TcpConnector};
 
-use super::{Agreement, Config, Debounce, Draft, Reach, Said};
+use super::{Agreement, Config, Debounce, Draft, KeyspaceRules, Reach, Said};
 use crate::{connection::Limits, endpoint::ContactPoint, error::ConfigError, metrics::Naming};
 
 const CONTACT_POINTS: &str = "basic.contact-points";
@@ -127,6 +127,7 @@ impl Draft {
                 warn_on_failure: self.agreement_warning,
             },
             schema: self.schema,
+            schema_keyspaces: KeyspaceRules::new(&self.schema_keyspaces)?,
             debounce: Debounce { window: self.debounce_window, max_events: self.debounce_events },
             reconnect_on_init: self.reconnect_on_init,
             keyspace,

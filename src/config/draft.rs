@@ -124,6 +124,8 @@ pub struct Draft {
     pub agreement_warning: bool,
     /// `advanced.metadata.schema.enabled`: true.
     pub schema: bool,
+    /// `advanced.metadata.schema.refreshed-keyspaces`: all but `system` and `system_*`.
+    pub schema_keyspaces: Vec<String>,
     /// `advanced.metadata.topology-event-debouncer.window`: 1 s.
     pub debounce_window: Duration,
     /// `advanced.metadata.topology-event-debouncer.max-events`: 20.
@@ -231,6 +233,7 @@ impl Default for Draft {
             agreement_timeout: Duration::from_secs(10),
             agreement_warning: true,
             schema: true,
+            schema_keyspaces: vec!["!system".to_owned(), "!system_*".to_owned()],
             debounce_window: Duration::from_secs(1),
             debounce_events: 20,
             reconnect_on_init: false,

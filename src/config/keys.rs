@@ -29,6 +29,7 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.control-connection.schema-agreement.warn-on-failure" => {
             draft.agreement_warning = boolean(key, value)?;
         }
+        "advanced.metadata.schema.refreshed-keyspaces" => draft.schema_keyspaces = list(),
         "advanced.metadata.schema.enabled" => draft.schema = boolean(key, value)?,
         "advanced.metadata.topology-event-debouncer.window" => draft.debounce_window = duration(key, value)?,
         "advanced.metadata.topology-event-debouncer.max-events" => {

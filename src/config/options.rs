@@ -82,6 +82,11 @@ pub const OPTIONS: &[OptionInfo] = &[
         "true",
         "whether the schema is read, for requests to go to the nodes that hold their data",
     ),
+    runtime(
+        "advanced.metadata.schema.refreshed-keyspaces",
+        "!system, !system_*",
+        "which keyspaces' schema is read: names, `*` for anything, `!` before what is left out; from the next read on",
+    ),
     fixed(
         "advanced.metadata.topology-event-debouncer.window",
         "1 s",
@@ -227,7 +232,7 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("advanced.speculative-execution-policy.", "call the builder's `speculation`"),
     ("advanced.protocol.", "only version, compression and max-frame-length can be set"),
     ("advanced.socket.reuse-address", "leave it out: it means nothing for outgoing connections"),
-    ("advanced.metadata.schema.", "leave it out: the session keeps no schema"),
+    ("advanced.metadata.schema.", "only enabled and refreshed-keyspaces can be set"),
     ("advanced.metadata.token-map.", "leave it out: the token map is always kept"),
     (
         "advanced.prepared-statements.",

@@ -17,6 +17,7 @@ use tokio::{
 };
 
 use crate::{
+    config::{Config, KeyspaceRules},
     connection::{Connection, Paging},
     establish::Opener,
     protocol::response::Rows,
@@ -127,7 +128,7 @@ impl SchemaChanges {
 async fn follow(connection: Connection, topology: Topology, opener: Opener, changes: SchemaChanges) {
     loop {
         let what = changes.take();
-        match read(&connection, &topology.schema(), &what, opener.config().control_timeout).await {
+        match read(&connection, &topology.schema(), &what, &opener.config()).await {
             Ok(schema) => {
                 opener.config().said.forget_all(UNREAD);
                 for skipped in schema.skipped().iter().filter(|one| !topology.schema().skipped().contains(one)) {
@@ -159,13 +160,15 @@ async fn follow(connection: Connection, topology: Topology, opener: Opener, chan
 }
 
 /// The schema as it is now, of which this changed.
-async fn read(connection: &Connection, known: &Schema, what: &What, limit: Duration) -> Result<Schema, BoxError> {
+async fn read(connection: &Connection, known: &Schema, what: &What, config: &Config) -> Result<Schema, BoxError> {
+    let rules = &config.schema_keyspaces;
+    let read = |keyspace| read_schema(connection, rules, keyspace, config.control_timeout);
     if what.everything {
-        return read_schema(connection, None, limit).await;
+        return read(None).await;
     }
     let mut schema = known.clone();
-    for keyspace in &what.keyspaces {
-        schema = schema.with_keyspace_of(keyspace, &read_schema(connection, Some(keyspace), limit).await?);
+    for keyspace in what.keyspaces.iter().filter(|keyspace| rules.wants(keyspace)) {
+        schema = schema.with_keyspace_of(keyspace, &read(Some(keyspace)).await?);
     }
     Ok(schema)
 }
@@ -177,17 +180,36 @@ const MOST_PAGES: usize = 10_000;
 /// Code of a server's error about a table that it does not have.
 const INVALID: i32 = 0x2200;
 
-/// Reads the whole schema, or that of one keyspace; each page has its own limit.
+/// So many keyspaces are named in a query at most.
+const MOST_NAMED: usize = 100;
+
+/// Reads the schema of the keyspaces that are wanted, or of one; each page has its own limit.
 ///
 /// # Errors
 /// If a query fails or is not answered in time. A table that the server lacks is empty.
-async fn read_schema(connection: &Connection, keyspace: Option<&str>, limit: Duration) -> Result<Schema, BoxError> {
-    let read = |table: &'static str| pages(connection, table, keyspace, limit);
-    let (keyspaces, tables, columns) = tokio::try_join!(read("keyspaces"), read("tables"), read("columns"))?;
+async fn read_schema(
+    connection: &Connection,
+    rules: &KeyspaceRules,
+    keyspace: Option<&str>,
+    limit: Duration,
+) -> Result<Schema, BoxError> {
+    let mut whose = keyspace.map_or_else(String::new, |name| format!(" WHERE keyspace_name = {}", quoted(name)));
+    let keyspaces = pages(connection, "keyspaces", &whose, limit).await?;
+    let all = Schema::new(&SchemaRows { keyspaces: keyspaces.clone(), ..SchemaRows::default() });
+    let wanted: Vec<&str> = all.keyspaces().map(|keyspace| &*keyspace.name).filter(|name| rules.wants(name)).collect();
+    if wanted.is_empty() {
+        return Ok(all.only(|name| rules.wants(name)));
+    }
+    if keyspace.is_none() && wanted.len() < all.keyspaces().count() && wanted.len() <= MOST_NAMED {
+        let names: Vec<String> = wanted.into_iter().map(quoted).collect();
+        whose = format!(" WHERE keyspace_name IN ({})", names.join(", "));
+    }
+    let read = |table: &'static str| pages(connection, table, &whose, limit);
+    let (tables, columns) = tokio::try_join!(read("tables"), read("columns"))?;
     let (indexes, views, types) = tokio::try_join!(read("indexes"), read("views"), read("types"))?;
     let (functions, aggregates) = tokio::try_join!(read("functions"), read("aggregates"))?;
     let (scylla_keyspaces, scylla_tables) = tokio::try_join!(read("scylla_keyspaces"), read("scylla_tables"))?;
-    Ok(Schema::new(&SchemaRows {
+    let schema = Schema::new(&SchemaRows {
         keyspaces,
         scylla_keyspaces,
         tables,
@@ -198,22 +220,16 @@ async fn read_schema(connection: &Connection, keyspace: Option<&str>, limit: Dur
         types,
         functions,
         aggregates,
-    }))
+    });
+    Ok(schema.only(|name| rules.wants(name)))
 }
 
-async fn pages(
-    connection: &Connection,
-    table: &str,
-    keyspace: Option<&str>,
-    limit: Duration,
-) -> Result<Vec<Rows>, BoxError> {
-    let text = match keyspace {
-        None => format!("SELECT * FROM system_schema.{table}"),
-        Some(name) => {
-            let name = name.replace('\'', "''");
-            format!("SELECT * FROM system_schema.{table} WHERE keyspace_name = '{name}'")
-        }
-    };
+fn quoted(name: &str) -> String {
+    format!("'{}'", name.replace('\'', "''"))
+}
+
+async fn pages(connection: &Connection, table: &str, whose: &str, limit: Duration) -> Result<Vec<Rows>, BoxError> {
+    let text = format!("SELECT * FROM system_schema.{table}{whose}");
     let (mut pages, mut state) = (Vec::new(), None);
     while pages.len() < MOST_PAGES {
         let page = timeout(limit, page(connection, &text, state.as_deref())).await;

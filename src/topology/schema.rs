@@ -53,6 +53,13 @@ impl Schema {
         &self.skipped
     }
 
+    /// The same with those keyspaces alone that are wanted.
+    #[must_use]
+    pub fn only(mut self, wanted: impl Fn(&str) -> bool) -> Self {
+        self.keyspaces.retain(|name, _| wanted(name));
+        self
+    }
+
     /// The same with one keyspace replaced, or gone where `other` does not have it.
     #[must_use]
     pub fn with_keyspace_of(&self, name: &str, other: &Self) -> Self {

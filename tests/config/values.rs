@@ -31,6 +31,11 @@ pub(crate) fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<S
         ("advanced.control-connection.schema-agreement.timeout", own(&["10 s", "0 s"]), durations.to_vec()),
         ("advanced.control-connection.schema-agreement.warn-on-failure", own(&["true", "false"]), booleans.clone()),
         ("advanced.metadata.schema.enabled", own(&["true", "false"]), booleans.clone()),
+        (
+            "advanced.metadata.schema.refreshed-keyspaces",
+            own(&["", "ks, Ks_2", "!system, !system_*", "app_*, !app_*_old"]),
+            vec!["!", "a b", "/system.*/", "ks, !!x", "\"Ks\""],
+        ),
         ("advanced.metadata.topology-event-debouncer.window", own(&["1 s", "0 s"]), durations.to_vec()),
         ("advanced.metadata.topology-event-debouncer.max-events", own(&["1", "20"]), counts.clone()),
         ("advanced.reconnect-on-init", own(&["true", "false"]), booleans.clone()),

@@ -231,6 +231,53 @@ async fn routing_follows_the_schema() {
     assert!(asked.iter().any(|(served_by, replicas)| *served_by != replicas[0]), "all replicas take part");
 }
 
+/// driver 3: the schema of the keyspaces that are asked for is read, and nothing of others; those of the system are left
+/// out unless they are named.
+#[tokio::test(start_paused = true)]
+async fn some_keyspaces_are_left_out() {
+    let network = Network::new();
+    let cluster = Cluster::builder().nodes(1).network(&network).start().await.unwrap();
+    let columns = "keyspace_name text, durable_writes boolean, replication frozen<map<text, text>>";
+    let local = std::collections::HashMap::from([("class".to_owned(), "LocalStrategy".to_owned())]);
+    let row = |name: &'static str| (name, true, local.clone());
+    let rows = rows![columns; row("app"), row("app_old"), row("o"), row("system"), row("system_auth")];
+    cluster.prime("SELECT * FROM system_schema.keyspaces", rows);
+    let asked = async |rules: Option<&[&str]>| {
+        let before = cluster.node(0).count(Stage::Schema);
+        let builder = Session::builder().connector(network.connector()).contact_addr(cluster.node(0).addr());
+        let builder = match rules {
+            Some(rules) => builder.schema_keyspaces(rules.iter().copied()),
+            None => builder,
+        };
+        let session = builder.build().await.unwrap();
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        let names: Vec<String> = session.schema().keyspaces().map(|keyspace| keyspace.name.clone()).collect();
+        let connections = cluster.log().connections();
+        let reads = connections.iter().flat_map(|one| one.requests()).filter(|(stage, _)| *stage == Stage::Schema);
+        let last = reads.last().unwrap().1.to_owned();
+        (names.join(" "), cluster.node(0).count(Stage::Schema) - before, last)
+    };
+    let table = "SELECT * FROM system_schema.scylla_tables";
+    let (names, count, last) = asked(None).await;
+    assert_eq!((&*names, count), ("app app_old o", 10));
+    assert_eq!(last, format!("{table} WHERE keyspace_name IN ('app', 'app_old', 'o')"));
+    let (names, _, last) = asked(Some(&[])).await;
+    assert_eq!((&*names, last), ("app app_old o system system_auth", table.to_owned()));
+    for (rules, expected) in [
+        (&["app"][..], "app"),
+        (&["app*", "!app_old"], "app"),
+        (&["system"], "system"),
+        (&["!*", "o"], "o"),
+        (&["*_*", "!system_*"], "app_old"),
+        (&["*", "!app*d"], "app o system system_auth"),
+    ] {
+        assert_eq!(asked(Some(rules)).await.0, expected, "{rules:?}");
+    }
+    // Nothing is wanted: nothing but the names is read.
+    let (names, count, _) = asked(Some(&["nothing"])).await;
+    assert_eq!((&*names, count), ("", 1));
+}
+
 /// driver 2.1: after an event that cannot be read the whole schema is read again.
 #[tokio::test(start_paused = true)]
 async fn an_unreadable_event_reads_everything() {

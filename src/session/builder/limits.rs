@@ -137,6 +137,14 @@ impl SessionBuilder {
         self
     }
 
+    /// Reads the schema of these keyspaces only: names, or patterns in which `*` stands for anything; `!` before one leaves
+    /// out what it matches, and where nothing else is said everything else is read. All but `!system` and `!system_*` by
+    /// default. See [`KeyspaceRules`](crate::config::KeyspaceRules).
+    pub fn schema_keyspaces<R: Into<String>>(mut self, rules: impl IntoIterator<Item = R>) -> Self {
+        self.draft.schema_keyspaces = rules.into_iter().map(Into::into).collect();
+        self
+    }
+
     /// What to do when a server tells another host id than the expected one; reject by default.
     pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
         self.draft.host_id_check = check;
