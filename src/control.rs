@@ -4,6 +4,7 @@
 //! connection is lost or another one is asked for, and begins again.
 
 mod agreement;
+mod careful;
 mod debounce;
 mod enter;
 mod explain;
@@ -21,6 +22,7 @@ mod task;
 
 pub use self::explain::{FallbackReason, LeftOut, PlannedEntry, ReconnectionPlan};
 pub(crate) use self::{
+    careful::{careful, careful_filter},
     explain::explain,
     first::First,
     follower::{Follower, Hint, Known, View, Way},

@@ -52,7 +52,7 @@ mod trying;
 use std::{
     fmt,
     sync::{
-        Arc, Mutex, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -188,6 +188,11 @@ impl Session {
 impl Inner {
     fn is_closed(&self) -> bool {
         self.closed.load(Ordering::Acquire)
+    }
+
+    /// Whether its tasks have ended though nobody closed it: with the runtime that they ran in, or broken.
+    fn is_over(&self) -> bool {
+        self.control.lock().unwrap_or_else(PoisonError::into_inner).as_ref().is_some_and(Control::is_over)
     }
 }
 

@@ -114,8 +114,9 @@ where
 }
 
 /// Runs `f`; a panic becomes an error.
+#[doc(hidden)]
 // A value that was torn by the panic is dropped by the caller, never used again.
-pub(crate) fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
+pub fn guarded<T>(f: impl FnOnce() -> T) -> Result<T, Panicked> {
     catch_unwind(AssertUnwindSafe(f)).map_err(|panic| Panicked(text_of(&*panic)))
 }
 

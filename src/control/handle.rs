@@ -1,9 +1,9 @@
 //! The owner's end of the control connection.
 
-use std::{fmt, future::Future, net::SocketAddr, sync::Arc, time::Duration};
+use std::{convert::Infallible, fmt, future::Future, net::SocketAddr, sync::Arc, time::Duration};
 
 use arc_swap::ArcSwapOption;
-use messina_layers::TimedOut;
+use messina_layers::{TimedOut, guard::Guarded};
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinHandle,
@@ -125,11 +125,29 @@ impl Control {
         let handle = Handle { commands: sender, shared: shared.clone() };
         let mut task = Task::new(opener, follower, shared, commands);
         let live = task.begin(first);
-        Self { task: tokio::spawn(task.run(live).instrument(tracing::debug_span!("control"))), handle }
+        let current = handle.shared.clone();
+        let run = async move {
+            let run = async {
+                task.run(live).await;
+                Ok::<_, Infallible>(())
+            };
+            let ended = Guarded::new(run).await;
+            if let Err(error) = ended {
+                // A bug of ours, as what the application brings is guarded; nobody shall look for it in the dark.
+                current.set_current(None);
+                tracing::error!(%error, "the control task broke: the session serves nobody any more, and has to be built anew");
+            }
+        };
+        Self { task: tokio::spawn(run.instrument(tracing::debug_span!("control"))), handle }
     }
 
     pub(crate) fn handle(&self) -> Handle {
         self.handle.clone()
+    }
+
+    /// Whether the task has ended though nobody ended it: with its runtime, or broken.
+    pub(crate) fn is_over(&self) -> bool {
+        self.task.is_finished()
     }
 }
 

@@ -15,7 +15,7 @@ use crate::{
     connection::Compression,
     control::{self, Control, First, Shared},
     endpoint::ContactPoint,
-    error::{ConfigError, Error},
+    error::{ConfigError, Error, Kind},
     establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
     metrics::SessionMetrics,
     pool::{Keeper, Node, Nodes},
@@ -177,8 +177,13 @@ impl SessionBuilder {
         self
     }
 
-    /// Begins with these settings, such as those of a file; what was set before is forgotten.
+    /// Begins with these settings, such as those of a file, to which what follows is added. They come first: after other
+    /// settings they would make them forgotten, TLS and login too, which is an error at `build`.
     pub fn with_settings(mut self, draft: Draft) -> Self {
+        if format!("{:?}", self.draft) != format!("{:?}", Draft::default()) {
+            let error = ConfigError::new("with_settings", "called after other options", "to call it before all others");
+            self.error.get_or_insert(error);
+        }
         self.draft = draft;
         self
     }
@@ -202,6 +207,9 @@ impl SessionBuilder {
     /// `Kind::Config` for the first setting that is not allowed; `Kind::Unreachable` with every contact point and
     /// every attempt if none lets us in; `Kind::NoConnection` if no node can be connected to.
     pub async fn build(self) -> Result<Session, Error> {
+        if tokio::runtime::Handle::try_current().is_err() {
+            return Err(Error::new(Kind::Config, "there is no tokio runtime here; a session is built inside of one"));
+        }
         let layers = self.requests.clone();
         let (config, seams, shared) = self.into_parts()?;
         let session = connect(Arc::new(config), seams, shared).await?;
@@ -223,11 +231,17 @@ impl SessionBuilder {
             Some(monitor) => monitor,
             None => control::monitor(&config),
         };
+        let monitor = control::careful(monitor);
         // An identity service of the application's own comes before that of the monitor.
         let identity = self.identity.unwrap_or_else(|| monitor.identity());
         seams.identity = identity.clone();
         (seams.connect, seams.candidate) = (self.connect, self.candidate);
-        let shared = Shared::new(monitor, identity, Topology::new(self.bus.unwrap_or_default()), self.filter);
+        let shared = Shared::new(
+            monitor,
+            identity,
+            Topology::new(self.bus.unwrap_or_default()),
+            self.filter.map(control::careful_filter),
+        );
         Ok((config, seams, shared))
     }
 

@@ -45,9 +45,9 @@ impl Session {
         self.inner.nodes.all().iter().map(|node| node.state()).collect()
     }
 
-    /// Whether the session was closed.
+    /// Whether the session was closed, or its tasks have ended with the runtime that it was built in.
     #[must_use]
     pub fn is_closed(&self) -> bool {
-        self.inner.is_closed()
+        self.inner.is_closed() || self.inner.is_over()
     }
 }

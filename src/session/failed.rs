@@ -74,6 +74,10 @@ impl Inner {
         if self.is_closed() {
             return Error::new(Kind::Closed, "the session is closed");
         }
+        if self.is_over() {
+            let message = "the tasks of the session have ended with the runtime that it was built in; build it anew";
+            return Error::new(Kind::Closed, message);
+        }
         let nodes = self.nodes.all();
         let mut message = "no node has a connection that takes requests".to_owned();
         let mut failed = Vec::new();
@@ -85,7 +89,7 @@ impl Inner {
                     failed.push(ContactPointFailed::new(name, (*error).clone()));
                 }
                 None => {
-                    let before = if lost == 0 { "; being connected again: " } else { ", " };
+                    let before = if lost == 0 { "; connection lost, the next one is on its way: " } else { ", " };
                     let _ = write!(message, "{before}{} at {}", node.host_id(), node.endpoint());
                     lost += 1;
                 }

@@ -207,7 +207,7 @@ fn start<'a>(
     }
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
     let Some((node, connection)) = near.or_else(|| session.pick(own, &[], deadline.start())) else {
-        if session.is_closed() || !session.nodes.any_opening() {
+        if session.is_closed() || !session.nodes.any_opening() || session.is_over() {
             return State::Failed(session.no_connection());
         }
         let waited = bound.take().map(|own| when_connected(session, own, after, deadline));

@@ -75,6 +75,10 @@ fn a_builder_goes_on() {
     let builder = messina::Session::builder().with_settings(draft).page_size(7);
     let config = builder.check().unwrap();
     assert_eq!((config.page_size, config.keyspace.as_deref()), (7, Some("shop")));
+    // What was set before would be forgotten, and with it TLS.
+    let builder = messina::Session::builder().tls_ca_file("ca.pem").with_settings(toml::from_str(TOML).unwrap());
+    let error = builder.check().unwrap_err().to_string();
+    assert!(error.contains("with_settings") && error.contains("before all others"), "{error}");
 }
 
 /// Every option that a program can set by its name can stand in a file.

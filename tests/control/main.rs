@@ -9,6 +9,7 @@ mod events;
 mod forced;
 mod moved;
 mod monitor;
+mod panics;
 mod removal;
 mod support;
 mod waiting;

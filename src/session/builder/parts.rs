@@ -116,7 +116,8 @@ impl SessionBuilder {
         self
     }
 
-    /// Learns the nodes, and how each is dialled, from a monitor of the application's, in place of the peers table.
+    /// Learns the nodes, and how each is dialled, from a monitor of the application's, in place of the peers table. What
+    /// panics in it fails alone: a read, or the node whose endpoint was asked for, which is skipped.
     pub fn topology_monitor(mut self, monitor: impl TopologyMonitor + 'static) -> Self {
         self.monitor = Some(Arc::new(monitor));
         self
@@ -129,7 +130,8 @@ impl SessionBuilder {
     }
 
     /// Has nothing to do with the nodes for which this is false: no connection, and never as control node. They stay
-    /// in [`Session::topology`](super::Session::topology), marked as ignored.
+    /// in [`Session::topology`](super::Session::topology), marked as ignored. A panic in it leaves the node out until it
+    /// is asked again, at the next look at the nodes.
     pub fn node_filter(mut self, wanted: impl Fn(&NodeInfo) -> bool + Send + Sync + 'static) -> Self {
         self.filter = Some(Arc::new(wanted));
         self

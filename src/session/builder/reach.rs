@@ -13,7 +13,7 @@ use crate::{
 /// How nodes are reached, where that is not at the addresses that they advertise. One of these ways at most.
 impl SessionBuilder {
     /// Dials nodes where this closure says, in place of the addresses that they advertise. It answers from memory;
-    /// contact points are not translated.
+    /// contact points are not translated. A node for which it panics is skipped until the next look at the nodes.
     pub fn address_translator(self, translate: impl Fn(&Advertised<'_>) -> Address + Send + Sync + 'static) -> Self {
         self.translator(Translation(translate))
     }
