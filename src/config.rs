@@ -56,6 +56,26 @@ pub enum HostIdCheck {
     Reject,
 }
 
+/// Where statements are prepared before they are executed; a node that does not know one is told when it says so.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PrepareOptions {
+    /// What was prepared on one node is prepared on all others, beside requests.
+    pub on_all_nodes: bool,
+    /// A node that comes up is told of the statements that the session keeps.
+    pub on_up: bool,
+    /// Of so many at most, those used last; 0 is all that are kept.
+    pub max_statements: usize,
+    /// So many at a time.
+    pub max_parallelism: usize,
+}
+
+impl Default for PrepareOptions {
+    fn default() -> Self {
+        Self { on_all_nodes: true, on_up: true, max_statements: 0, max_parallelism: 100 }
+    }
+}
+
 /// How schema agreement is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -142,6 +162,10 @@ pub struct Config {
     pub schema: bool,
     /// Of which keyspaces it is read.
     pub schema_keyspaces: KeyspaceRules,
+    /// Where statements are prepared before they are executed.
+    pub prepare: PrepareOptions,
+    /// Limits each preparing of a statement that no request waits for.
+    pub prepare_timeout: Duration,
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
     /// Makes write timestamps.

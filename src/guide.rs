@@ -2,7 +2,7 @@
 //!
 //! Where to begin: [Coming from other drivers](coming_from_other_drivers) says what is different here,
 //! [Address resolution](address_resolution) what happens between a name and a connection,
-//! [Staying connected](staying_connected) what happens afterwards, and
+//! [Staying connected](staying_connected) what happens afterwards, [Where requests go](where_requests_go) which node is asked, and
 //! [Diagnosing with probe](diagnosing_with_probe) what to do when nothing happens at all. [TLS](tls) and
 //! [Proxies and routes](proxies_and_routes) are for clusters that are not simply there. [Settings](settings) lists every
 //! option, [Metrics and spans](metrics) everything that is counted.
@@ -18,6 +18,9 @@ pub mod coming_from_other_drivers {}
 
 #[doc = include_str!("guide/staying_connected.md")]
 pub mod staying_connected {}
+
+#[doc = include_str!("guide/where_requests_go.md")]
+pub mod where_requests_go {}
 
 #[doc = include_str!("guide/diagnosing_with_probe.md")]
 pub mod diagnosing_with_probe {}

@@ -30,6 +30,7 @@ mod options;
 mod page;
 mod paging_state;
 mod predicates;
+mod preparing;
 mod profile;
 mod prepared;
 mod reconfigure;
@@ -116,6 +117,8 @@ struct Inner {
     cache: cache::Cache,
     // Around every request, where the application put some.
     layers: OnceLock<BoxRequests>,
+    // Tells nodes that come up what is prepared.
+    ups: preparing::Ups,
     // One change of the keyspace at a time.
     keyspace_turn: tokio::sync::Mutex<()>,
     closed: AtomicBool,
@@ -131,7 +134,9 @@ impl Session {
 
     pub(crate) fn assemble(opener: Opener, nodes: Nodes, topology: Topology, control: Control) -> Self {
         let (config, metrics) = (opener.settings().clone(), opener.metrics().clone());
-        Self::new(config, metrics, Some(opener), nodes, topology, Some(control))
+        let session = Self::new(config, metrics, Some(opener), nodes, topology, Some(control));
+        session.inner.follow_ups();
+        session
     }
 
     /// A session over connections that were made elsewhere and are never made again; for measurements.
@@ -171,6 +176,7 @@ impl Session {
             topology,
             cache,
             layers: OnceLock::new(),
+            ups: preparing::Ups::default(),
             keyspace_turn: tokio::sync::Mutex::default(),
             closed: AtomicBool::new(false),
             control: Mutex::new(control),

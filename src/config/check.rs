@@ -37,6 +37,7 @@ impl Draft {
             ("advanced.connection.init-query-timeout", self.init_timeout),
             ("advanced.connection.set-keyspace-timeout", self.keyspace_timeout.unwrap_or(self.init_timeout)),
             ("advanced.heartbeat.interval", self.heartbeat_interval),
+            ("advanced.prepared-statements.reprepare-on-up.timeout", self.prepare_timeout.unwrap_or(self.init_timeout)),
             ("advanced.heartbeat.timeout", self.heartbeat_timeout.unwrap_or(self.init_timeout)),
             ("advanced.control-connection.timeout", self.control_timeout.unwrap_or(self.init_timeout)),
             ("advanced.control-connection.schema-agreement.interval", self.agreement_interval),
@@ -45,6 +46,7 @@ impl Draft {
             at_least_a_millisecond(option, limit)?;
         }
         positive("advanced.metadata.topology-event-debouncer.max-events", self.debounce_events)?;
+        positive("advanced.prepared-statements.reprepare-on-up.max-parallelism", self.prepare.max_parallelism)?;
         if let Some(0) = self.max_auth_failures {
             return Err(ConfigError::new("advanced.connection.max-auth-failures", 0, "1 or more, or leave it out"));
         }
@@ -138,6 +140,8 @@ impl Draft {
             local_datacenter: self.local_datacenter,
             local_rack: self.local_rack,
             request_timeout: self.request_timeout,
+            prepare: self.prepare,
+            prepare_timeout: self.prepare_timeout.unwrap_or(self.init_timeout),
             retry_policy: self.retry_policy,
             timestamps: self.timestamps,
             speculation: self.speculation,

@@ -5,7 +5,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use super::{Authenticator, CLIENT_ROUTES_TABLE, HostIdCheck, PoolOptions, TlsSettings, keys};
+use super::{Authenticator, CLIENT_ROUTES_TABLE, HostIdCheck, PoolOptions, PrepareOptions, TlsSettings, keys};
 use crate::{
     connection::Compression,
     endpoint::{AddressTranslator, ContactPoint, RouteConnection, SniProxy},
@@ -132,6 +132,10 @@ pub struct Draft {
     pub debounce_events: usize,
     /// `advanced.reconnect-on-init`: false.
     pub reconnect_on_init: bool,
+    /// `advanced.prepared-statements`: on all nodes, and on nodes that come up, with at most 100 at a time.
+    pub prepare: PrepareOptions,
+    /// `advanced.prepared-statements.reprepare-on-up.timeout`: as `init_timeout`.
+    pub prepare_timeout: Option<Duration>,
     /// `basic.session-keyspace`: none.
     pub keyspace: Option<String>,
     /// `advanced.metrics.prefix`: none; stands in front of every metric's name.
@@ -238,6 +242,8 @@ impl Default for Draft {
             debounce_events: 20,
             reconnect_on_init: false,
             session_name: None,
+            prepare: PrepareOptions::default(),
+            prepare_timeout: None,
             keyspace: None,
             metrics_prefix: None,
             local_datacenter: None,

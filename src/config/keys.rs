@@ -35,6 +35,17 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
         "advanced.metadata.topology-event-debouncer.max-events" => {
             draft.debounce_events = number(key, value, "1 or more")?;
         }
+        "advanced.prepared-statements.prepare-on-all-nodes" => draft.prepare.on_all_nodes = boolean(key, value)?,
+        "advanced.prepared-statements.reprepare-on-up.enabled" => draft.prepare.on_up = boolean(key, value)?,
+        "advanced.prepared-statements.reprepare-on-up.max-statements" => {
+            draft.prepare.max_statements = number(key, value, "0, which is all, or more")?;
+        }
+        "advanced.prepared-statements.reprepare-on-up.max-parallelism" => {
+            draft.prepare.max_parallelism = number(key, value, "1 or more")?;
+        }
+        "advanced.prepared-statements.reprepare-on-up.timeout" => {
+            draft.prepare_timeout = Some(duration(key, value)?);
+        }
         "advanced.reconnect-on-init" => draft.reconnect_on_init = boolean(key, value)?,
         "basic.session-keyspace" => draft.keyspace = Some(value.to_owned()),
         "basic.load-balancing-policy.local-datacenter" => draft.local_datacenter = Some(value.to_owned()),

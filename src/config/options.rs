@@ -97,6 +97,27 @@ pub const OPTIONS: &[OptionInfo] = &[
         "20",
         "after how many events nodes are read at once",
     ),
+    runtime(
+        "advanced.prepared-statements.prepare-on-all-nodes",
+        "true",
+        "whether a statement that was prepared on one node is prepared on the others before they need it",
+    ),
+    runtime(
+        "advanced.prepared-statements.reprepare-on-up.enabled",
+        "true",
+        "whether a node that comes up is told of the statements that the session keeps",
+    ),
+    runtime(
+        "advanced.prepared-statements.reprepare-on-up.max-statements",
+        "0",
+        "of how many, those used last; 0 is all",
+    ),
+    runtime(
+        "advanced.prepared-statements.reprepare-on-up.max-parallelism",
+        "100",
+        "how many statements a node is told of at a time, and how many nodes of one statement",
+    ),
+    runtime("advanced.prepared-statements.reprepare-on-up.timeout", "as `init-query-timeout`", "limits each of these"),
     fixed("advanced.reconnect-on-init", "false", "whether a session that reaches no contact point goes on trying"),
     runtime(
         "advanced.connection.max-candidate-addresses",
@@ -234,10 +255,7 @@ pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("advanced.socket.reuse-address", "leave it out: it means nothing for outgoing connections"),
     ("advanced.metadata.schema.", "only enabled and refreshed-keyspaces can be set"),
     ("advanced.metadata.token-map.", "leave it out: the token map is always kept"),
-    (
-        "advanced.prepared-statements.",
-        "leave it out: a statement is prepared on a node when it is first executed there",
-    ),
+    ("advanced.prepared-statements.", "leave it out: a node that knows a statement answers quickly that it does"),
     ("advanced.address-translator.", "call the builder's `address_translator`"),
     ("advanced.ssl-engine-factory.", "set `advanced.tls.ca-file` and its neighbours"),
     ("advanced.auth-provider.", "call the builder's `credentials` or `authenticator`"),

@@ -1,5 +1,6 @@
 //! Statements that were prepared because they came as text with values.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
@@ -68,6 +69,19 @@ impl Cache {
     /// Forgets everything; what is being prepared just now is nobody's afterwards.
     pub(super) fn clear(&self) {
         self.by_text.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Those that are prepared, the last used first; so many at most, or all for 0.
+    pub(super) fn newest(&self, most: usize) -> Vec<Prepared> {
+        let by_text = self.by_text.read().unwrap_or_else(PoisonError::into_inner);
+        let slots = by_text.values().flatten().map(|entry| &entry.slot);
+        let mut kept: Vec<_> = slots
+            .filter_map(|slot| Some((Reverse(slot.used.load(Ordering::Relaxed)), slot.prepared.get()?.clone())))
+            .collect();
+        drop(by_text);
+        kept.sort_by_key(|(used, _)| *used);
+        kept.truncate(if most == 0 { usize::MAX } else { most });
+        kept.into_iter().map(|(_, prepared)| prepared).collect()
     }
 
     /// How many are kept.

@@ -28,6 +28,7 @@ impl Session {
     /// Ends the session and every clone of it; requests in flight have this long, then they are cut.
     pub async fn close_within(&self, limit: Duration) -> SessionClosed {
         self.inner.closed.store(true, Ordering::Release);
+        self.inner.ups.end();
         let closing = self.inner.nodes.close(limit);
         // Only now, since it drops the nodes' connections, and what begins to close first has the limit.
         let control = self.inner.control.lock().unwrap_or_else(PoisonError::into_inner).take();

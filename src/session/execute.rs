@@ -49,8 +49,9 @@ impl Session {
 
     /// Prepares a statement; its options become those of the prepared statement.
     ///
-    /// It is prepared on one node, and on others when they are first asked to execute it. What
-    /// [`execute`](Self::execute) prepares by itself is shared.
+    /// It is prepared on one node, then beside requests on the others, and on nodes that come up later; a node that does not
+    /// know it all the same is told when it is asked to execute it. What [`execute`](Self::execute) prepares by itself is
+    /// shared.
     ///
     /// # Errors
     /// As [`execute`](Self::execute).
@@ -142,9 +143,13 @@ impl Inner {
         let result = Running::new(self, bound, Some(deadline)).await?;
         let served_by = result.served_by();
         match result.into_page().into_prepared() {
-            Some(answer) => Ok(Prepared::new(text, keyspace, Default::default(), answer, |table| {
-                self.nodes.tablets().of(table.ks_name(), table.table_name())
-            })),
+            Some(answer) => {
+                let prepared = Prepared::new(text, keyspace, Default::default(), answer, |table| {
+                    self.nodes.tablets().of(table.ks_name(), table.table_name())
+                });
+                self.prepare_elsewhere(&prepared, served_by.host_id);
+                Ok(prepared)
+            }
             None => Err(Error::new(
                 Kind::Protocol,
                 format!("{served_by} answered a request to prepare with something else"),

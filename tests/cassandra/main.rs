@@ -15,7 +15,9 @@ mod moves;
 mod numbers;
 mod paging;
 mod refusals;
+mod replicas;
 mod rotation;
+mod schema;
 mod support;
 mod times;
 mod types;
@@ -48,6 +50,8 @@ fn main() -> ExitCode {
         rotation::cases(),
         numbers::cases(),
         times::cases(),
+        schema::cases(),
+        replicas::cases(),
     ];
     let cases = by_clusters(cases.into_iter().flatten().collect());
     let trials = cases.into_iter().map(|case| case.trial(&registry)).collect();

@@ -38,6 +38,11 @@ pub(crate) fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<S
         ),
         ("advanced.metadata.topology-event-debouncer.window", own(&["1 s", "0 s"]), durations.to_vec()),
         ("advanced.metadata.topology-event-debouncer.max-events", own(&["1", "20"]), counts.clone()),
+        ("advanced.prepared-statements.prepare-on-all-nodes", own(&["true", "false"]), booleans.clone()),
+        ("advanced.prepared-statements.reprepare-on-up.enabled", own(&["true", "false"]), booleans.clone()),
+        ("advanced.prepared-statements.reprepare-on-up.max-statements", own(&["0", "500"]), numbers.to_vec()),
+        ("advanced.prepared-statements.reprepare-on-up.max-parallelism", own(&["1", "100"]), counts.clone()),
+        ("advanced.prepared-statements.reprepare-on-up.timeout", own(&["5 s"]), limits.clone()),
         ("advanced.reconnect-on-init", own(&["true", "false"]), booleans.clone()),
         ("advanced.connection.max-candidate-addresses", own(&["1", "12"]), counts.clone()),
         (

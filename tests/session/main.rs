@@ -13,6 +13,7 @@ mod options;
 mod paging;
 mod policies;
 mod prepared;
+mod preparing;
 mod routing;
 mod rows;
 mod service;

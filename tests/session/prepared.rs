@@ -46,10 +46,13 @@ async fn unprepared_is_prepared_again() {
     assert_eq!(cluster.node(0).count(Stage::Prepare), 2);
 }
 
-/// driver 2.1: a statement is prepared on one node, and on each other one when it is first asked.
+/// driver 2.1: where statements are not prepared ahead, one is prepared on one node, and on each other one when it is first
+/// asked.
 #[tokio::test(start_paused = true)]
 async fn each_node_is_told_once() {
-    let (cluster, session) = prepared_on(3).await;
+    let (cluster, session) =
+        start_with(|cluster| cluster.nodes(3), |session| session.prepare_ahead(false, false)).await;
+    cluster.prime(by_id(), rows!["name text"; ("Ada",)]);
     let prepared = session.prepare(BY_ID).await.unwrap();
     assert_eq!(count(&cluster, Stage::Prepare), 1);
     for _ in 0..12 {

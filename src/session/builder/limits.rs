@@ -145,6 +145,12 @@ impl SessionBuilder {
         self
     }
 
+    /// Where statements are prepared before they are executed: on all nodes and on those that come up, by default.
+    pub fn prepare_ahead(mut self, on_all_nodes: bool, on_up: bool) -> Self {
+        (self.draft.prepare.on_all_nodes, self.draft.prepare.on_up) = (on_all_nodes, on_up);
+        self
+    }
+
     /// What to do when a server tells another host id than the expected one; reject by default.
     pub fn host_id_check(mut self, check: HostIdCheck) -> Self {
         self.draft.host_id_check = check;

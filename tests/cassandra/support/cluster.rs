@@ -2,6 +2,7 @@
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -78,6 +79,18 @@ impl Cluster {
         match output.status.success() {
             true => Ok(text(&output.stdout)),
             false => Err(format!("nodetool {order:?}: {} {}", text(&output.stdout), text(&output.stderr))),
+        }
+    }
+
+    /// Runs a Java program of `java` beside a node, with the port where that node takes orders as its first argument.
+    pub(crate) fn java(&self, node: usize, program: &str, arguments: &[&str]) -> Result<String, String> {
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cassandra/java").join(program);
+        let mut command = Command::new(&self.tools.java);
+        command.arg(source).arg(self.jmx[node].to_string()).args(arguments);
+        let output = tools::run(command, START)?;
+        match output.status.success() {
+            true => String::from_utf8(output.stdout).map_err(|error| error.to_string()),
+            false => Err(format!("{program}: {}", String::from_utf8_lossy(&output.stderr).trim())),
         }
     }
 

@@ -82,6 +82,13 @@ impl Spec {
         Self { name: "two", nodes: vec![("north", "rack1"), ("south", "rack1")], managed: true, ..Self::single() }
     }
 
+    /// Two data centres with racks of different sizes.
+    pub(crate) fn racks() -> Self {
+        let north = [("north", "rack1"), ("north", "rack1"), ("north", "rack2")];
+        let nodes = [&north[..], &[("south", "rack1"), ("south", "rack2")]].concat();
+        Self { name: "racks", nodes, ..Self::two_data_centres() }
+    }
+
     /// One node that wants a login: role `cassandra`, password `cassandra`.
     pub(crate) fn passwords() -> Self {
         Self { name: "passwords", passwords: true, ..Self::single() }
