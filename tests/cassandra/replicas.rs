@@ -87,7 +87,7 @@ async fn as_the_server_says(clusters: Clusters) {
             assert!(told.contains(&served_by.addr.ip()) || !here, "{keyspace}, key {id}: {served_by} of {told:?}");
         }
     }
-    assert!(different.len() > 50, "{} different answers", different.len());
+    assert!(different.len() >= 20, "{} different answers", different.len());
 
     session
         .execute("CREATE TABLE three_and_two.several (a int, b text, v int, PRIMARY KEY ((a, b)))", ())

@@ -91,7 +91,7 @@ async fn described_and_made_again(clusters: Clusters) {
     assert_eq!((first.tables.len(), first.views.len(), first.types.len()), (4, 1, 2));
     assert_eq!((first.functions.len(), first.aggregates.len()), (2, 1));
     assert_eq!(first.tables["base"].indexes.len(), 3);
-    assert_eq!(first.tables["natives"].columns.len(), 24);
+    assert_eq!(first.tables["natives"].columns.len(), 25);
     assert!(session.schema().skipped().is_empty(), "{:?}", session.schema().skipped());
 
     let text = first.describe();
