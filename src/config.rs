@@ -166,6 +166,8 @@ pub struct Config {
     pub prepare: PrepareOptions,
     /// Limits each preparing of a statement that no request waits for.
     pub prepare_timeout: Duration,
+    /// What servers are told of the application in STARTUP.
+    pub(crate) application: [(&'static str, Option<String>); 3],
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
     /// Makes write timestamps.

@@ -128,6 +128,11 @@ impl Draft {
                 timeout: self.agreement_timeout,
                 warn_on_failure: self.agreement_warning,
             },
+            application: [
+                ("APPLICATION_NAME", self.application_name.clone()),
+                ("APPLICATION_VERSION", self.application_version.clone()),
+                ("CLIENT_ID", self.client_id.map(|id| id.to_string())),
+            ],
             schema: self.schema,
             schema_keyspaces: KeyspaceRules::new(&self.schema_keyspaces)?,
             debounce: Debounce { window: self.debounce_window, max_events: self.debounce_events },
@@ -188,6 +193,16 @@ impl Draft {
     fn checked_naming(&self) -> Result<Naming, ConfigError> {
         if let Some(blank) = self.session_name.as_deref().filter(|name| name.trim().is_empty()) {
             return Err(ConfigError::new("basic.session-name", blank, "a name, or leave it out"));
+        }
+        for (option, text) in [
+            ("basic.application.name", &self.application_name),
+            ("basic.application.version", &self.application_version),
+        ] {
+            let usable = |text: &&str| !text.trim().is_empty() && text.len() <= usize::from(u16::MAX);
+            if let Some(bad) = text.as_deref().filter(|text| !usable(text)) {
+                let start: String = bad.chars().take(40).collect();
+                return Err(ConfigError::new(option, start, "a text of at most 65535 bytes, or leave it out"));
+            }
         }
         let word = |prefix: &&str| {
             let letters = prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');

@@ -4,6 +4,7 @@ use std::{fmt, path::PathBuf, sync::Arc, time::Duration};
 
 use messina_layers::Order;
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
+use uuid::Uuid;
 
 use super::{Authenticator, CLIENT_ROUTES_TABLE, HostIdCheck, PoolOptions, PrepareOptions, TlsSettings, keys};
 use crate::{
@@ -112,6 +113,12 @@ pub struct Draft {
     pub expected_cluster: Option<String>,
     /// `basic.session-name`: none; a label of every metric where it is set.
     pub session_name: Option<String>,
+    /// `basic.application.name`: none; told to every server.
+    pub application_name: Option<String>,
+    /// `basic.application.version`: none; told to every server.
+    pub application_version: Option<String>,
+    /// `basic.application.client-id`: none; told to every server.
+    pub client_id: Option<Uuid>,
     /// `advanced.control-connection.timeout`: as the init timeout.
     pub control_timeout: Option<Duration>,
     /// `advanced.control-connection.reconnection.fallback-to-original-contact-points`: true.
@@ -244,6 +251,9 @@ impl Default for Draft {
             session_name: None,
             prepare: PrepareOptions::default(),
             prepare_timeout: None,
+            application_name: None,
+            application_version: None,
+            client_id: None,
             keyspace: None,
             metrics_prefix: None,
             local_datacenter: None,

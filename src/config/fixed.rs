@@ -12,13 +12,18 @@ impl Draft {
     /// What must not change afterwards.
     pub(super) fn fixed(&self) -> Fixed {
         fn show(value: &dyn Debug) -> String {
-            format!("{value:?}")
+            let text = format!("{value:?}");
+            let inner = text.strip_prefix("Some(").and_then(|text| text.strip_suffix(')')).map(str::to_owned);
+            inner.unwrap_or(if text == "None" { "none".to_owned() } else { text })
         }
         let contact_points: Vec<_> =
             self.contact_points.iter().cloned().chain(self.endpoints.iter().map(ToString::to_string)).collect();
         vec![
             ("basic.contact-points", contact_points.join(", ")),
             ("basic.session-name", show(&self.session_name)),
+            ("basic.application.name", show(&self.application_name)),
+            ("basic.application.version", show(&self.application_version)),
+            ("basic.application.client-id", show(&self.client_id)),
             ("basic.session-keyspace", show(&self.keyspace)),
             ("basic.load-balancing-policy.local-datacenter", show(&self.local_datacenter)),
             ("basic.load-balancing-policy.local-rack", show(&self.local_rack)),

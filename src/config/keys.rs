@@ -18,6 +18,12 @@ pub(super) fn set(draft: &mut Draft, key: &str, value: &str) -> Result<(), Confi
     match key {
         "basic.contact-points" => draft.contact_points = list(),
         "advanced.control-connection.expected-cluster" => draft.expected_cluster = Some(value.to_owned()),
+        "basic.application.name" => draft.application_name = Some(value.to_owned()),
+        "basic.application.version" => draft.application_version = Some(value.to_owned()),
+        "basic.application.client-id" => {
+            let id = value.parse().map_err(|_| ConfigError::new(key, value, "a UUID"))?;
+            draft.client_id = Some(id);
+        }
         "basic.session-name" => draft.session_name = Some(value.to_owned()),
         "advanced.metrics.prefix" => draft.metrics_prefix = Some(value.to_owned()),
         "advanced.control-connection.timeout" => draft.control_timeout = Some(duration(key, value)?),

@@ -31,6 +31,9 @@ pub const OPTIONS: &[OptionInfo] = &[
         "where to look for the cluster first: `host`, `host:port` or `[ipv6]:port`; names stay names",
     ),
     fixed("basic.session-name", "none", "the label `session` of every metric"),
+    fixed("basic.application.name", "none", "told to every server in STARTUP"),
+    fixed("basic.application.version", "none", "told to every server in STARTUP"),
+    fixed("basic.application.client-id", "none", "a UUID, told to every server in STARTUP"),
     fixed("basic.session-keyspace", "none", "the keyspace of every connection"),
     fixed(
         "basic.load-balancing-policy.local-datacenter",

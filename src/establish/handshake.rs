@@ -117,6 +117,11 @@ where
     }
     steps.opening.negotiate(steps.dialect, compression);
     let mut startup = Startup::new().with("DRIVER_NAME", DRIVER_NAME).with("DRIVER_VERSION", env!("CARGO_PKG_VERSION"));
+    for (key, value) in &config.application {
+        if let Some(value) = value {
+            startup = startup.with(*key, value);
+        }
+    }
     if let Some(compression) = compression {
         startup = startup.with("COMPRESSION", name_of(compression));
     }

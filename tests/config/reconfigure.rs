@@ -56,8 +56,22 @@ async fn as_the_table_says() {
     let builder = over(&network, &cluster);
     let session = builder.clone().build().await.unwrap();
     let others = [
-        "a.test", "7", "3", "20 s", "false", "true", "ONE", "SERIAL", "as-given", "warn", "lz4", "verified", "64 KiB",
-        "300", "65000",
+        "a.test",
+        "7",
+        "3",
+        "20 s",
+        "false",
+        "true",
+        "ONE",
+        "SERIAL",
+        "as-given",
+        "warn",
+        "lz4",
+        "verified",
+        "64 KiB",
+        "300",
+        "65000",
+        "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0",
     ];
     let by_others = [".tls.", ".sni.", ".client-routes."];
     for option in OPTIONS.iter().filter(|option| !by_others.iter().any(|part| option.name.contains(part))) {

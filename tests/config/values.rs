@@ -12,6 +12,13 @@ pub(crate) fn table(ca: &str, cert: &str, key: &str) -> Vec<(&'static str, Vec<S
     vec![
         ("basic.contact-points", own(&["a.test", "a.test:9043, 10.0.0.1 ,[::1]"]), vec!["", ",", "a.test:0", "a b"]),
         ("basic.session-name", own(&["web", "Night job"]), vec!["", "  "]),
+        ("basic.application.name", own(&["shop"]), vec!["", "  "]),
+        ("basic.application.version", own(&["1.2.3-rc1"]), vec!["", "  "]),
+        (
+            "basic.application.client-id",
+            own(&["0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0"]),
+            vec!["", "7", "0f1e2d3c-4b5a-6978-8796"],
+        ),
         ("basic.session-keyspace", own(&["ks", "Ks_2"]), vec!["", "a\u{7}b", "Ks \"x\"", "ключ"]),
         ("basic.load-balancing-policy.local-datacenter", own(&["dc1"]), vec!["", "  "]),
         ("basic.load-balancing-policy.local-rack", own(&["r1"]), vec!["", "  "]),

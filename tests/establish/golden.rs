@@ -135,3 +135,28 @@ async fn v4_without_peers_v2() {
     let peers = "vv 00 0000 07 00000021  0000001a 'SELECT * FROM system.peers'  0001 00";
     same(&control, &golden(&[V3_V4, V3_V4_CONTROL, peers].concat().replace("vv", "04")));
 }
+
+/// driver 2.1: STARTUP tells of the application what the builder says, and nothing else.
+/// connect 60: to the byte.
+#[tokio::test(start_paused = true)]
+async fn the_application() {
+    let network = Network::new();
+    let cluster = Cluster::builder().network(&network).without_version_list().start().await.unwrap();
+    let builder = named(&network, cluster.addrs()).schema_metadata(false).application("shop", "1.2");
+    let client_id = "0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
+    let session = builder.client_id(client_id.parse().unwrap()).build().await.unwrap();
+    let startup = golden(
+        "04 00 0000 01 000000a6  0006
+        000b 'CQL_VERSION' 0005 '3.0.0'
+        000b 'DRIVER_NAME' 0007 'Messina'
+        000e 'DRIVER_VERSION' 0005 '0.1.0'
+        0010 'APPLICATION_NAME' 0004 'shop'
+        0013 'APPLICATION_VERSION' 0003 '1.2'
+        0009 'CLIENT_ID' 0024 '0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0'",
+    );
+    let options = 9;
+    for connection in cluster.log().connections() {
+        same(&connection.received_bytes()[options..options + startup.len()], &startup);
+    }
+    drop(session);
+}

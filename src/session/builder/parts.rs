@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use messina_layers::{BoxConnect, Candidate, Resolver, Transport, error::BoxError};
 use tower::{Layer, Service};
+use uuid::Uuid;
 
 use super::{BoxRequests, SessionBuilder};
 use crate::session::{Request, ResultSet, layered};
@@ -126,6 +127,20 @@ impl SessionBuilder {
     /// Tells what happens on this bus, from the first connect on.
     pub fn event_bus(mut self, bus: EventBus) -> Self {
         self.bus = Some(bus);
+        self
+    }
+
+    /// Tells every server the name and version of the application (STARTUP's APPLICATION_NAME and APPLICATION_VERSION;
+    /// Cassandra shows them in `system_views.clients`); neither by default.
+    pub fn application(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
+        self.draft.application_name = Some(name.into());
+        self.draft.application_version = Some(version.into());
+        self
+    }
+
+    /// Tells every server which instance of the application this is (STARTUP's CLIENT_ID); nothing by default.
+    pub fn client_id(mut self, id: Uuid) -> Self {
+        self.draft.client_id = Some(id);
         self
     }
 
