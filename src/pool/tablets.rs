@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use arc_swap::{ArcSwap, Guard};
@@ -13,6 +16,8 @@ use crate::topology::{Snapshot, Tablet, Tablets, schema::Schema};
 #[derive(Debug, Default)]
 pub(crate) struct TableTablets {
     known: ArcSwap<Tablets>,
+    /// Whether the session's schema has, or had, this table.
+    listed: AtomicBool,
 }
 
 impl TableTablets {
@@ -59,13 +64,12 @@ impl AllTablets {
     /// Forgets what nodes held that are gone, and what tables held that are dropped.
     pub(super) fn keep(&self, snapshot: &Snapshot, schema: &Schema) {
         let mut tables = self.tables.lock().unwrap_or_else(PoisonError::into_inner);
-        // Without a schema nobody knows which tables there are.
-        let followed = schema.keyspaces().next().is_some();
         tables.retain(|(keyspace, table), tablets| {
             let there = schema
                 .keyspace(keyspace)
                 .is_some_and(|keyspace| keyspace.tables.contains_key(table) || keyspace.views.contains_key(table));
-            if followed && !there {
+            // The schema may be read of other keyspaces, or of none: only what it had before was dropped.
+            if tablets.listed.swap(there, Ordering::Relaxed) && !there {
                 tablets.known.store(Arc::default());
             } else {
                 tablets.keep(snapshot);

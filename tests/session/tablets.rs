@@ -193,9 +193,9 @@ async fn a_node_that_leaves() {
     assert_eq!(left, [(Token(i64::MIN), Token(0))], "the upper half was on the node that left");
 }
 
-fn keyspaces() -> Rows {
+fn keyspaces(name: &str) -> Rows {
     let options = HashMap::from([("class".to_owned(), "NetworkTopologyStrategy".to_owned())]);
-    rows!["keyspace_name text, durable_writes boolean, replication frozen<map<text, text>>"; ("ks", true, options)]
+    rows!["keyspace_name text, durable_writes boolean, replication frozen<map<text, text>>"; (name, true, options)]
 }
 
 fn tables(name: &str) -> Rows {
@@ -207,7 +207,7 @@ fn tables(name: &str) -> Rows {
 async fn a_table_that_is_dropped() {
     let nodes = start_halves(1).await;
     for place in ["", " WHERE keyspace_name = 'ks'"] {
-        nodes.cluster.prime(format!("SELECT * FROM system_schema.keyspaces{place}"), keyspaces());
+        nodes.cluster.prime(format!("SELECT * FROM system_schema.keyspaces{place}"), keyspaces("ks"));
         nodes.cluster.prime(format!("SELECT * FROM system_schema.tables{place}"), tables("t"));
     }
     let (session, prepared) = nodes.session().await;
@@ -222,6 +222,23 @@ async fn a_table_that_is_dropped() {
     nodes.cluster.push(&Push::schema(["DROPPED", "TABLE", "ks", "t"]));
     tokio::time::sleep(2 * SECOND).await;
     assert!(session.tablets("ks", "t").is_empty());
+}
+
+/// driver 2.1: tablets of a table that the session's schema does not have, since other keyspaces are read, stay.
+#[tokio::test(start_paused = true)]
+async fn a_table_that_the_schema_does_not_have() {
+    let nodes = start_halves(1).await;
+    for place in ["", " WHERE keyspace_name = 'other'"] {
+        nodes.cluster.prime(format!("SELECT * FROM system_schema.keyspaces{place}"), keyspaces("other"));
+    }
+    let (session, prepared) = nodes.session().await;
+    for id in 0..50 {
+        session.execute(&prepared, (id,)).await.unwrap();
+    }
+    nodes.cluster.push(&Push::schema(["UPDATED", "KEYSPACE", "other"]));
+    tokio::time::sleep(2 * SECOND).await;
+    assert!(session.schema().keyspace("other").is_some() && session.schema().keyspace("ks").is_none());
+    assert_eq!(session.tablets("ks", "t").len(), 2);
 }
 
 /// cql 6: a payload that is no tablet changes nothing, and the rows are given all the same.
