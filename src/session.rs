@@ -158,6 +158,13 @@ impl Session {
         nodes.set_routing(Routing::new(cluster, std::iter::once((keyspace, strategy)), &nodes.all()));
     }
 
+    /// The node that a try of this request would go to now, after those that were tried; for measurements.
+    #[doc(hidden)]
+    pub fn next_node(&self, request: &Request, tried: &[Uuid]) -> Option<Uuid> {
+        let (node, _) = self.inner.pick(request.bound(), tried, tokio::time::Instant::now())?;
+        Some(node.host_id())
+    }
+
     fn new(
         config: LiveConfig,
         metrics: SessionMetrics,

@@ -1,10 +1,20 @@
 //! What a look-up costs.
 
-use std::hint::black_box;
+use std::{hint::black_box, net::SocketAddr, time::Duration};
 
-use messina::topology::{Strategy, Token};
+use messina::config::Draft;
+use messina::connection::{Limits, Opening};
+use messina::protocol::ProtocolVersion;
+use messina::protocol::request::{Options, Startup};
+use messina::topology::{NodeInfo, NodeList, Snapshot, Strategy, Token};
+use messina::{Request, Session};
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use uuid::Uuid;
 
+use crate::server::Canned;
 use crate::support::{node, snapshot};
+
+const LIMIT: Duration = Duration::from_secs(10);
 
 /// design 4: finding the owner and the replicas of a token allocates nothing.
 #[test]
@@ -23,4 +33,64 @@ fn look_ups_allocate_nothing() {
         }
     });
     assert_eq!(cost.count_total, 0);
+}
+
+async fn serve(mut io: DuplexStream) {
+    let mut canned = Canned::default();
+    while io.read_buf(canned.input()).await.unwrap() > 0 {
+        io.write_all(canned.answers()).await.unwrap();
+    }
+}
+
+/// A session with a connection to each of so many nodes, and a request whose data three of them hold.
+async fn among(count: u128) -> (Session, Request) {
+    let peer = SocketAddr::from(([127, 0, 0, 1], 9042));
+    let (mut connections, mut nodes) = (Vec::new(), Vec::new());
+    for id in 1..=count {
+        let (near, far) = tokio::io::duplex(1 << 16);
+        tokio::spawn(serve(far));
+        let mut opening = Opening::new(near, peer, ProtocolVersion::V4, Limits::default());
+        opening.request(&Options, LIMIT).await.unwrap();
+        opening.negotiate(ProtocolVersion::V4, None);
+        opening.request(&Startup::new(), LIMIT).await.unwrap();
+        connections.push((Uuid::from_u128(id), opening.accept()));
+        let mut node = NodeInfo::new(Uuid::from_u128(id));
+        node.address = Some(peer);
+        // Anywhere on the ring, and the same in every run.
+        let token = |number: i64| (id as i64 * 4 + number).wrapping_mul(0x1E37_79B9_7F4A_7C15);
+        node.tokens = (0..4).map(|number| Token(token(number))).collect();
+        nodes.push(node);
+    }
+    let mut draft = Draft::default();
+    draft.endpoints.push(peer.into());
+    let session = Session::over_connections(draft.check().unwrap(), connections);
+    session.route_by(&Snapshot::new(NodeList::new(nodes), None), "ks", Strategy::Simple { replicas: 3 });
+    let request = session.prepare("SELECT v FROM ks.t WHERE pk = ?").await.unwrap().bind((7,)).unwrap();
+    (session, request)
+}
+
+/// Finds the first two nodes of a plan, 1000 times.
+async fn first_two(count: u128) {
+    let (session, request) = among(count).await;
+    let plan = || {
+        let first = session.next_node(&request, &[]).unwrap();
+        let second = session.next_node(&request, &[first]).unwrap();
+        assert_ne!(first, second);
+    };
+    // The statement learns where its data is.
+    plan();
+    let cost = allocation_counter::measure(|| (0..1000).for_each(|_| plan()));
+    assert_eq!(cost.count_total, 0);
+}
+
+/// design 4: the first two nodes of a plan over 3 nodes are found without an allocation.
+#[tokio::test(start_paused = true)]
+async fn a_plan_over_3_nodes() {
+    first_two(3).await;
+}
+
+/// design 4: so are those over 1,000 nodes.
+#[tokio::test(start_paused = true)]
+async fn a_plan_over_1000_nodes() {
+    first_two(1000).await;
 }

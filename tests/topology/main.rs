@@ -5,5 +5,7 @@ mod cost;
 mod nodes;
 mod replicas;
 mod rows;
+#[path = "../../benches/canned/server.rs"]
+mod server;
 mod support;
 mod tablets;
