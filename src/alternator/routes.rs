@@ -45,6 +45,8 @@ pub(super) struct Mark {
     generation: AtomicU64,
     /// Active and without a failure: then another answer changes nothing.
     clean: AtomicBool,
+    /// When an attempt was last answered, in nanoseconds since the start of the client.
+    answered: AtomicU64,
     pub(super) requests: AtomicU64,
     pub(super) failures: AtomicU64,
 }
@@ -64,6 +66,7 @@ impl Mark {
             avoid_until: AtomicU64::new(0),
             generation: AtomicU64::new(0),
             clean: AtomicBool::new(false),
+            answered: AtomicU64::new(0),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         })
@@ -81,6 +84,16 @@ impl Mark {
 
     pub(super) fn generation(&self) -> u64 {
         self.generation.load(Relaxed)
+    }
+
+    /// An attempt was answered at this moment.
+    pub(super) fn answered(&self, at: u64) {
+        self.answered.store(at, Relaxed);
+    }
+
+    /// Whether an attempt was answered after this moment.
+    pub(super) fn answered_since(&self, at: u64) -> bool {
+        self.answered.load(Relaxed) > at
     }
 }
 

@@ -117,6 +117,52 @@ async fn slow_is_not_dead() {
     assert_eq!(call(&alternator, "Scan", "{}").await.unwrap().0, 200);
 }
 
+/// alternator A6: a client that did not run for a while, since its machine was busy, blames no node for that, however many
+/// requests were under way.
+#[tokio::test]
+async fn own_pause_is_no_silence() {
+    let cluster = HttpCluster::start(2).await.unwrap();
+    let ms = Duration::from_millis;
+    let options = BalanceOptions::default().with_header_limits(ms(50), ms(50), ms(50));
+    let thresholds = Thresholds::default().with_active_failures(1).with_quarantine_failures(1);
+    let alternator = ready(builder(&cluster, &[0, 1]).balance(options).thresholds(thresholds)).await;
+    cluster.nodes().iter().for_each(|node| node.fault(On::Requests, HttpFault::Slow(ms(10))));
+    let mut workers = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let alternator = alternator.clone();
+        workers.spawn(async move { call(&alternator, "GetItem", "{}").await.unwrap().0 });
+    }
+    tokio::task::yield_now().await;
+    let busy_until = tokio::time::Instant::now() + ms(150);
+    while tokio::time::Instant::now() < busy_until {
+        std::hint::spin_loop();
+    }
+    while let Some(status) = workers.join_next().await {
+        assert_eq!(status.unwrap(), 200);
+    }
+    let status = alternator.status();
+    assert!(status.nodes.iter().all(|node| node.failures == 0 && node.state != State::Down), "{status}");
+}
+
+/// alternator A6: a node that answers others is not silent, only slow.
+#[tokio::test]
+async fn answers_others() {
+    let cluster = HttpCluster::start(1).await.unwrap();
+    let ms = Duration::from_millis;
+    let options = BalanceOptions::default().with_header_limits(ms(200), ms(200), ms(200));
+    let alternator = ready(builder(&cluster, &[0]).balance(options)).await;
+    cluster.node(0).fault(On::Requests, HttpFault::Slow(ms(500)));
+    let slow = tokio::spawn({
+        let alternator = alternator.clone();
+        async move { call(&alternator, "GetItem", "{}").await.unwrap().0 }
+    });
+    eventually("it is received", || cluster.node(0).requests() == 1).await;
+    cluster.node(0).heal(On::Requests);
+    assert_eq!(call(&alternator, "GetItem", "{}").await.unwrap().0, 200);
+    assert_eq!(slow.await.unwrap(), 200);
+    assert_eq!(alternator.status().nodes[0].failures, 0);
+}
+
 /// alternator A7a: hedging asks another node beside a slow one, of operations that only read, if it is switched on.
 #[tokio::test]
 async fn hedging() {

@@ -21,6 +21,8 @@ pub(super) struct Attempt<'a, F> {
     pub(super) hedge: Option<Instant>,
     /// When it counts as silent.
     pub(super) limit: Option<Instant>,
+    /// Whether more time was given because this client itself was late.
+    pub(super) extended: bool,
     pub(super) end: AttemptEnd,
     pub(super) metrics: &'a AlternatorMetrics,
 }

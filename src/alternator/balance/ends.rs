@@ -1,6 +1,6 @@
 //! What follows from how an attempt ended.
 
-use std::{sync::Arc, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -17,6 +17,9 @@ use crate::{
     alternator::{ask::drain, health::Outcome, http::Payload},
     metrics::AttemptEnd,
 };
+
+/// How late a limit may be looked at before this client, not the node, is held to be slow.
+const LATE: Duration = Duration::from_millis(25);
 
 impl<S, B> Run<'_, S, B>
 where
@@ -35,7 +38,9 @@ where
         let status = answer.status().as_u16();
         let elapsed = attempt.started.elapsed();
         self.limits.sample(self.class, elapsed);
-        self.inner.shared.record(&attempt.mark, Outcome::Answered(status), attempt.generation);
+        let shared = &self.inner.shared;
+        attempt.mark.answered(shared.at(attempt.started + elapsed));
+        shared.record(&attempt.mark, Outcome::Answered(status), attempt.generation);
         match status {
             503 => {}
             500 | 502 | 504 if self.repeatable => {}
@@ -62,7 +67,8 @@ where
     /// The attempt ended without an answer; gives the reason for which another node may be asked.
     pub(super) fn fail(&mut self, mut attempt: Under<'_, S>, outcome: Outcome, error: Option<BoxError>) -> AttemptEnd {
         attempt.end = end_of(outcome);
-        self.inner.shared.record(&attempt.mark, outcome, attempt.generation);
+        let told = if outcome == Outcome::Silent { self.silence_of(&attempt) } else { outcome };
+        self.inner.shared.record(&attempt.mark, told, attempt.generation);
         let failed = FailedAttempt { error: error.map(Into::into), ..attempt.failed(outcome) };
         tracing::debug!(%failed, "asking the next node");
         self.failed.push(failed);
@@ -84,6 +90,12 @@ where
                 place += 1;
                 continue;
             }
+            // Looked at late, it passed while this client did not run: what came meanwhile is to be read first.
+            if attempt.limit.is_some_and(|at| now.duration_since(at) > LATE) && !attempt.extended {
+                (attempt.extended, attempt.limit) = (true, Some(now + LATE));
+                place += 1;
+                continue;
+            }
             attempt.limit = None;
             attempt.end = AttemptEnd::Silent;
             self.silent += 1;
@@ -98,12 +110,18 @@ where
                 let outcome = if attempt.sent.is_queued() { Outcome::Cancelled } else { Outcome::Silent };
                 self.fail(attempt, outcome, None);
             } else {
-                let (mark, generation) = (Arc::clone(&attempt.mark), attempt.generation);
-                self.inner.shared.record(&mark, Outcome::Silent, generation);
+                let attempt = &self.running[place];
+                self.inner.shared.record(&attempt.mark, self.silence_of(attempt), attempt.generation);
                 place += 1;
             }
         }
         another
+    }
+
+    /// What is told to the health of a node of a silent attempt: nothing, if the node has answered others since.
+    fn silence_of(&self, attempt: &Under<'_, S>) -> Outcome {
+        let since = self.inner.shared.at(attempt.started);
+        if attempt.mark.answered_since(since) { Outcome::Cancelled } else { Outcome::Silent }
     }
 
     pub(super) fn out_of_time(&mut self, limit: Duration) -> Result<Response<B>, RequestError> {
@@ -115,7 +133,7 @@ where
             attempt.end = AttemptEnd::Silent;
             // A limit that is gone passed before, and was told then.
             let blamed = attempt.limit.is_some() && !attempt.sent.is_queued();
-            let outcome = if blamed { Outcome::Silent } else { Outcome::Cancelled };
+            let outcome = if blamed { self.silence_of(&attempt) } else { Outcome::Cancelled };
             self.inner.shared.record(&attempt.mark, outcome, attempt.generation);
             self.failed.push(attempt.failed(Outcome::Silent));
         }

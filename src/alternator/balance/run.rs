@@ -260,6 +260,7 @@ where
             started,
             hedge: options.hedge.filter(|_| self.repeatable).map(|delay| started + delay),
             limit: Some(started + limit),
+            extended: false,
             end: AttemptEnd::Dropped,
             metrics: &self.inner.shared.metrics,
         })
