@@ -98,7 +98,7 @@ impl PoolOptions {
             return Err(ConfigError::new("advanced.connection.pool.remote.size", self.remote_size, "0 to 1024"));
         }
         if *self.shard_ports.start() == 0 || self.shard_ports.is_empty() {
-            let ports = format_args!("{} to {}", self.shard_ports.start(), self.shard_ports.end());
+            let ports = format!("{} to {}", self.shard_ports.start(), self.shard_ports.end());
             let option = "advanced.connection.advanced-shard-awareness.port-low and port-high";
             return Err(ConfigError::new(option, ports, "ports from 1 to 65535, the lower one first"));
         }
@@ -117,7 +117,7 @@ impl PoolOptions {
         }
         if self.max_delay < self.base_delay {
             let option = "advanced.reconnection-policy.base-delay and max-delay";
-            let shown = format_args!("{:?} and {:?}", self.base_delay, self.max_delay);
+            let shown = format!("{:?} and {:?}", self.base_delay, self.max_delay);
             return Err(ConfigError::new(option, shown, "the longer one second"));
         }
         Ok(())

@@ -131,7 +131,7 @@ fn checked(
     // Of two nodes behind one balancer only what clients dial is the same.
     let same = node.address == local.address && node.broadcast == local.broadcast && local.broadcast.is_some();
     if let Some(address) = node.address.filter(|_| same) {
-        let reason = format_args!("it is the address of {}, the control node itself", local.host_id);
+        let reason = format!("it is the address of {}, the control node itself", local.host_id);
         return Err(Skipped::new(table, id, "native_address", address, reason));
     }
     if !seen.insert(id) {
