@@ -11,6 +11,7 @@
 
 mod events;
 mod shape;
+mod wishes;
 
 use std::{sync::Arc, time::Duration};
 
@@ -24,7 +25,6 @@ use self::shape::{Missing, Shape};
 use super::{
     Node, Nodes,
     gate::Gate,
-    live::Slot,
     open::{Opened, Wanted, open},
     state::Standing,
 };
@@ -270,45 +270,5 @@ impl Filling {
         self.node.settled();
         self.hold_off();
         self.nodes.tell();
-    }
-
-    /// Does what others asked for.
-    fn granted(&mut self) {
-        let (wish, forced) = {
-            let mut facts = self.node.facts();
-            (std::mem::take(&mut facts.wish), matches!(facts.standing, Standing::ForcedDown { .. }))
-        };
-        if wish.now && (!forced || wish.even_forced) {
-            self.backoff.reset();
-            self.retry = None;
-            self.opening.iter_mut().for_each(|(_, ticket)| ticket.outdated = true);
-        }
-        if wish.check {
-            let limit = self.opener.config().heartbeat_timeout;
-            for connection in self.node.connections() {
-                self.checks += 1;
-                self.tasks.spawn(async move {
-                    connection.check(limit).await;
-                    Event::Checked
-                });
-            }
-            self.settle_checks();
-        }
-    }
-
-    fn settle_checks(&self) {
-        if self.checks == 0 {
-            self.node.checked();
-        }
-    }
-
-    /// Notices the end of a connection, whether the peer told it or not.
-    fn watch(&mut self, slot: &Slot) {
-        let connection = Arc::clone(&slot.connection);
-        let (interval, limit) = (self.opener.config().heartbeat_interval, self.opener.config().heartbeat_timeout);
-        self.tasks.spawn(async move {
-            let error = connection.heartbeat(interval, limit).await;
-            Event::Lost(connection, error)
-        });
     }
 }

@@ -1,5 +1,6 @@
 //! Settings in, a connected session out.
 
+mod connecting;
 mod limits;
 mod parts;
 mod pool;
@@ -7,24 +8,19 @@ mod reach;
 
 use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use messina_layers::{Backoff, BoxConnect};
+use messina_layers::BoxConnect;
 
 use super::{BoxRequests, Session};
 use crate::{
-    config::{Authenticator, Config, Draft, LiveConfig, PlainText, TlsSettings},
+    config::{Authenticator, Config, Draft, PlainText, TlsSettings},
     connection::Compression,
-    control::{self, Control, First, Shared},
+    control::{self, Shared},
     endpoint::ContactPoint,
     error::{ConfigError, Error, Kind},
-    establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Opener, Seams},
-    metrics::SessionMetrics,
-    pool::{Keeper, Node, Nodes},
+    establish::{self, Accepted, BoxAttempt, BoxIdentity, BoxResolver, Leaf, Open, Seams},
     protocol::ProtocolVersion,
     topology::{EventBus, NodeFilter, Topology, TopologyMonitor},
 };
-
-/// Rounds over the contact points repeat about this often, where the first connect is waited for.
-const ROUND: Duration = Duration::from_secs(1);
 
 /// Collects settings; [`build`](Self::build) checks them and connects.
 ///
@@ -212,7 +208,7 @@ impl SessionBuilder {
         }
         let layers = self.requests.clone();
         let (config, seams, shared) = self.into_parts()?;
-        let session = connect(Arc::new(config), seams, shared).await?;
+        let session = connecting::connect(Arc::new(config), seams, shared).await?;
         if let Some(wrap) = layers {
             session.inner.put_around(&*wrap);
         }
@@ -255,51 +251,6 @@ impl SessionBuilder {
             None => self.draft.clone().check(),
         }
     }
-}
-
-async fn connect(config: Arc<Config>, seams: Seams, shared: Shared) -> Result<Session, Error> {
-    let metrics = SessionMetrics::new(&config.metrics);
-    let stack = establish::connect(&config, seams.clone());
-    let first = first(&config, &stack, &shared).await?;
-    let latched = (first.cluster_name().into(), first.version());
-    let opener = Opener::new(stack, seams, LiveConfig::new(config), metrics, latched);
-    let topology = shared.topology.clone();
-    let nodes = Nodes::new(topology.clone());
-    let keeper = Keeper::new(opener.clone(), nodes.clone());
-    let control = Control::start(first, opener.clone(), keeper, shared);
-    // Bounded by the limits of one connect to each node, and its back-off is not waited for.
-    if !nodes.wait_for_connection().await {
-        return Err(no_connection(&nodes.all()));
-    }
-    Ok(Session::assemble(opener, nodes, topology, control))
-}
-
-/// The first control connection; if it is to be waited for, rounds go on about every second.
-async fn first(config: &Arc<Config>, stack: &BoxConnect<Open, Accepted>, shared: &Shared) -> Result<First, Error> {
-    let mut delays = Backoff::new(ROUND, ROUND * 2);
-    let mut told = false;
-    loop {
-        match First::connect(config, stack, shared).await {
-            Err(error) if config.reconnect_on_init => {
-                // What is new in later rounds is told by contact point.
-                if !std::mem::replace(&mut told, true) {
-                    tracing::warn!("{error}; trying again until one lets us in");
-                }
-                delays.reset();
-                tokio::time::sleep(delays.next_delay()).await;
-            }
-            result => return result,
-        }
-    }
-}
-
-fn no_connection(nodes: &[Arc<Node>]) -> Error {
-    let failed = nodes.iter().filter_map(|node| {
-        let error = node.last_error()?;
-        let name = format!("node {} at {}", node.host_id(), node.endpoint());
-        Some(crate::error::ContactPointFailed::new(name, (*error).clone()))
-    });
-    Error::no_connection(failed.collect())
 }
 
 #[cfg(feature = "hickory")]
