@@ -3,6 +3,8 @@
 //! An [`Error`] says in one line what failed, where, after how long and why; [`Error::report`] prints every
 //! attempt on a line of its own. The kind is for programs, the text for people.
 
+#[cfg(feature = "rustls")]
+pub(crate) mod certificate;
 mod config;
 mod report;
 pub mod stage;

@@ -1,5 +1,7 @@
 //! What nodes answer, asked once: for people who want to know why something does not work.
 
+mod advice;
+
 use std::{collections::HashSet, fmt, net::SocketAddr, time::Duration};
 
 use futures_util::{StreamExt, stream};
@@ -8,6 +10,7 @@ use messina_layers::Resolved;
 use tokio::time::{Instant, timeout};
 use tower::ServiceExt;
 
+use self::advice::certificate;
 use super::{
     ask::{AskError, Asker},
     client::{USER_AGENT, exchange},
@@ -15,8 +18,12 @@ use super::{
     http::{HttpClient, HttpOptions},
     localnodes::{BodyError, Limits},
     node::Node,
+    pace::after,
     scope::{Filters, Scope, impossible_rack},
 };
+
+/// How many characters are shown of an answer to `GET /`: the server says one word, another server a whole page.
+const SHOWN: usize = 40;
 
 /// How nodes are probed.
 #[derive(Clone, Debug)]
@@ -103,6 +110,8 @@ pub struct HostReport {
     pub filters: Option<&'static str>,
     /// The first thing that went wrong.
     pub error: Option<String>,
+    /// What to do about that, where it can be told: its certificate is refused.
+    pub advice: Option<String>,
 }
 
 impl HostReport {
@@ -161,13 +170,14 @@ async fn ask_all(
     seed: bool,
     settings: &ProbeSettings,
 ) -> (Vec<HostReport>, Vec<Node>) {
-    let ask = |candidate: Candidate| ask(asker, candidate, seed, settings.limit);
+    let ask = |candidate: Candidate| ask(asker, candidate, seed, settings);
     let answers: Vec<_> = stream::iter(candidates).map(ask).buffered(settings.concurrency).collect().await;
     let (hosts, listed): (Vec<_>, Vec<_>) = answers.into_iter().unzip();
     (hosts, listed.into_iter().flatten().collect())
 }
 
-async fn ask(asker: &Asker, candidate: Candidate, seed: bool, limit: Duration) -> (HostReport, Vec<Node>) {
+async fn ask(asker: &Asker, candidate: Candidate, seed: bool, settings: &ProbeSettings) -> (HostReport, Vec<Node>) {
+    let (limit, own_name) = (settings.limit, !settings.http.accepts_names());
     let mut report = HostReport {
         node: candidate.node.to_string(),
         address: candidate.dial,
@@ -178,16 +188,20 @@ async fn ask(asker: &Asker, candidate: Candidate, seed: bool, limit: Duration) -
         passed_over: 0,
         filters: None,
         error: None,
+        advice: None,
     };
     let from = Instant::now();
-    match asker.text(&candidate, "/", from + limit).await {
+    match asker.text(&candidate, "/", after(from, limit)).await {
         Ok(text) => {
             report.health = Some(text);
             report.health_ms = u64::try_from(from.elapsed().as_millis()).ok();
         }
-        Err(error) => report.error = Some(error.to_string()),
+        Err(error) => {
+            report.advice = candidate.dial.and_then(|addr| certificate(&error, addr, own_name));
+            report.error = Some(error.to_string());
+        }
     }
-    let listed = match asker.list(&candidate, &Scope::cluster().path(), Instant::now() + limit).await {
+    let listed = match asker.list(&candidate, &Scope::cluster().path(), after(Instant::now(), limit)).await {
         Ok(listed) => listed,
         Err(error) => {
             report.error.get_or_insert(error.to_string());
@@ -196,7 +210,7 @@ async fn ask(asker: &Asker, candidate: Candidate, seed: bool, limit: Duration) -
     };
     report.passed_over = listed.invalid + listed.other_port;
     report.lists = Some(listed.nodes.iter().map(ToString::to_string).collect());
-    let impossible = match asker.list(&candidate, impossible_rack(), Instant::now() + limit).await {
+    let impossible = match asker.list(&candidate, impossible_rack(), after(Instant::now(), limit)).await {
         Ok(other) => Some(other.nodes.len()),
         Err(AskError::Body(BodyError::NoneValid)) => Some(0),
         Err(_) => None,
@@ -207,6 +221,15 @@ async fn ask(asker: &Asker, candidate: Candidate, seed: bool, limit: Duration) -
         Filters::Unclear => "unclear",
     });
     (report, listed.nodes)
+}
+
+/// The beginning of a text, on one line.
+fn short(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(SHOWN) {
+        None => line,
+        Some((end, _)) => format!("{}...", &line[..end]),
+    }
 }
 
 impl Asker {
@@ -223,7 +246,7 @@ impl Asker {
                 break;
             }
         }
-        let text = messina_layers::error::printable(String::from_utf8_lossy(&text).trim()).to_string();
+        let text = messina_layers::error::printable(&short(&String::from_utf8_lossy(&text))).to_string();
         if status == http::StatusCode::OK { Ok(text) } else { Err(AskError::Status(status.as_u16())) }
     }
 }
@@ -254,34 +277,5 @@ impl fmt::Display for ProbeReport {
             writeln!(f, "{}: {}", seed.seed, self.advice(seed))?;
         }
         Ok(())
-    }
-}
-
-impl ProbeReport {
-    fn advice(&self, seed: &SeedReport) -> String {
-        if let Some(error) = &seed.error {
-            return format!("the name cannot be looked up ({error}); is it spelled right, and who knows it?");
-        }
-        let hosts: Vec<_> = self.hosts.iter().filter(|host| host.node == seed.seed).collect();
-        let working = hosts.iter().filter(|host| host.works()).count();
-        if hosts.is_empty() {
-            return "the name has no address".to_owned();
-        }
-        if working == 0 {
-            return "no address works; is this the port of Alternator (8000, or 8043 with TLS), and is it enabled?"
-                .to_owned();
-        }
-        let lost = self.hosts.iter().filter(|host| !host.seed && !host.works()).count();
-        let ignored = hosts.iter().any(|host| host.filters == Some("ignored"));
-        let empty = hosts.iter().all(|host| host.lists.as_ref().is_none_or(Vec::is_empty));
-        let more = match () {
-            () if empty => "; but nobody lists a node, so it can be used as a last resort only",
-            () if lost > 0 => "; but nodes are listed that do not answer here: are their addresses reachable?",
-            () if ignored => {
-                "; the filters of data centres and racks are not known there, so a scope needs a newer server"
-            }
-            () => "",
-        };
-        format!("{working} of {} addresses work{more}", hosts.len())
     }
 }

@@ -21,11 +21,12 @@ const EVENTS: [&str; 3] = ["TOPOLOGY_CHANGE", "STATUS_CHANGE", "SCHEMA_CHANGE"];
 pub(super) async fn probe(run: &Run, endpoint: Endpoint, addr: SocketAddr) -> (ProbedAddress, Option<ProbedQuery>) {
     // Never closed; were it, going on beats failing.
     let _permit = run.permits.acquire().await.ok();
+    // Before the first step, so that no step takes longer than the whole.
+    let started = Instant::now();
     let notes = Notes::start();
     // The events themselves are of no interest.
     let (sink, _events) = event_channel(1);
     let target = Open::new(endpoint, run.config.clone()).with_events(sink, EVENTS).noting(&notes);
-    let started = Instant::now();
     let result = run.attempt.clone().oneshot(Candidate::new(target, addr)).await;
     if let Err(error) = &result {
         notes.lap(error.stage());

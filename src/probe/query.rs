@@ -1,6 +1,5 @@
 //! A statement on a connection that was probed.
 
-use messina_layers::error::chain;
 use scylla_cql_core::value::Row;
 use tokio::time::Instant;
 
@@ -18,7 +17,7 @@ pub(super) async fn execute(run: &Run, accepted: &Accepted, cql: String) -> Prob
     let mut query = ProbedQuery::not_run(cql);
     query.addr = Some(addr);
     let started = Instant::now();
-    query.error = rows(&session, &mut query).await.err().map(|error| chain(&error).to_string());
+    query.error = rows(&session, &mut query).await.err().map(|error| error.to_string());
     query.elapsed = started.elapsed();
     session.close_within(CLOSE).await;
     query

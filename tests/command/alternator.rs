@@ -4,7 +4,7 @@ use std::path::Path;
 
 use messina::testkit::{
     TestCa,
-    http::{HttpCluster, HttpFault, On},
+    http::{HttpCluster, HttpFault, HttpReply, On},
 };
 
 use crate::support::{messina_with, probe};
@@ -61,4 +61,49 @@ async fn roots_of_the_system() {
     std::fs::remove_file(&file).unwrap();
     assert_eq!((ran.code, other.code), (0, 1), "{ran:?} {other:?}");
     assert!(other.out.contains("certificate"), "{other:?}");
+}
+
+/// alternator A1: a seed is scheme, host and port; anything more is refused with the seed, what is wrong and what is
+/// allowed.
+#[tokio::test]
+async fn refused_seeds() {
+    for (seed, wrong) in [
+        ("http://db.test/path", "a path"),
+        ("http://db.test:8000?a=b", "a query"),
+        ("http://db.test#top", "a fragment"),
+        ("http://ada@db.test", "a user"),
+        ("http://::1:80", "in brackets"),
+        ("db.test/path", "a path"),
+    ] {
+        let ran = probe(&[seed, "--alternator"]).await;
+        assert_eq!(ran.code, 2, "{ran:?}");
+        assert!(ran.err.contains(seed) && ran.err.contains(wrong) && ran.err.contains("`http://host:port`"), "{ran:?}");
+    }
+}
+
+/// driver 7.9: of another server's page only a beginning is shown.
+#[tokio::test]
+async fn page_of_another_server() {
+    let cluster = HttpCluster::start(1).await.unwrap();
+    let page = format!("<html>\n<body>\n{}</body>\n</html>", "word ".repeat(100));
+    cluster.node(0).fault(On::Requests, HttpFault::Reply(HttpReply::new(200, page)));
+    let ran = probe(&[&cluster.url(0), "--alternator"]).await;
+    let row = ran.row(cluster.node(0).addr());
+    assert!(row.contains("<html> <body> word word word word word w...  "), "{row}");
+}
+
+/// driver 7.9: a certificate that is refused has the advice that it has with CQL.
+#[tokio::test]
+async fn refused_certificate() {
+    let ca = TestCa::new();
+    let cluster = HttpCluster::builder().nodes(1).tls(ca.server(["db.test"])).start().await.unwrap();
+    let file = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("alternator-refused-{}.pem", std::process::id()));
+    std::fs::write(&file, ca.pem()).unwrap();
+    let seed = cluster.node(0).addr().to_string();
+    let ran = probe(&[&seed, "--alternator", "--tls-ca", file.to_str().unwrap()]).await;
+    std::fs::write(&file, TestCa::new().pem()).unwrap();
+    let other = probe(&[&seed, "--alternator", "--tls-ca", file.to_str().unwrap()]).await;
+    std::fs::remove_file(&file).unwrap();
+    assert!(ran.verdict(&format!("https://{seed}")).contains("`--tls-name db.test`"), "{ran:?}");
+    assert!(other.verdict(&format!("https://{seed}")).contains("`--tls-ca FILE`"), "{other:?}");
 }

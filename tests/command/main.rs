@@ -8,4 +8,6 @@ mod json;
 mod probe;
 mod query;
 mod support;
+#[cfg(unix)]
+mod terminal;
 mod usage;

@@ -10,13 +10,19 @@ async fn exit_code_2() {
     let log = Log::new();
     let nodes = cluster(Cluster::builder(), &log).await;
     let addr = nodes.node(0).addr().to_string();
-    let cases: [(&[&str], &str); 14] = [
+    let cases: [(&[&str], &str); 20] = [
         (&[], "CONTACT_POINT"),
         (&[&addr, "--no-such-flag"], "--no-such-flag"),
         (&["db.test:notaport"], "db.test:notaport"),
         (&[&addr, "--protocol", "6"], "--protocol"),
         (&[&addr, "--timeout", "0"], "--timeout"),
         (&[&addr, "--timeout", "soon"], "--timeout"),
+        (&[&addr, "--timeout", "1e300"], "from 0.001 to 86400"),
+        (&[&addr, "--timeout", "inf"], "from 0.001 to 86400"),
+        (&[&addr, "--query", " "], "--query"),
+        (&["foo", &addr, "--sni-proxy", "foo"], "a host id or a DNS name"),
+        (&["ada:secret@127.0.0.1:1"], "--user"),
+        (&["http://ada:secret@127.0.0.1:1", "--alternator"], "http://ada:***@127.0.0.1:1"),
         (&[&addr, "--concurrency", "0"], "--concurrency"),
         (&[&addr, "--dns", "localhost"], "--dns"),
         (&[&addr, "--dns", "127.0.0.1:53", "--resolver", "system"], "--resolver system"),
@@ -30,6 +36,7 @@ async fn exit_code_2() {
         let ran = probe(args).await;
         assert_eq!(ran.code, 2, "{args:?}: {ran:?}");
         assert!(ran.err.contains(said) && ran.out.is_empty(), "{args:?}: {ran:?}");
+        assert!(!ran.err.contains("secret"), "{args:?}: {ran:?}");
     }
     assert_eq!(log.now().opened(), 0, "nothing was dialled");
 }

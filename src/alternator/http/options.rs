@@ -127,6 +127,11 @@ impl HttpOptions {
         self
     }
 
+    /// Whether certificates may be valid for other names than those of the nodes.
+    pub(in crate::alternator) const fn accepts_names(&self) -> bool {
+        !self.accepted.is_empty()
+    }
+
     pub(in crate::alternator) fn resolver(&self) -> AddressResolver {
         self.resolver.clone()
     }

@@ -1,6 +1,6 @@
 //! `messina probe --alternator`: what nodes of Alternator answer.
 
-use std::{io::stdout, process::ExitCode};
+use std::process::ExitCode;
 
 use messina::{
     alternator::{
@@ -25,8 +25,8 @@ pub(crate) async fn run(args: ProbeArgs) -> ExitCode {
 
 fn print(report: &ProbeReport, json: bool) {
     match serde_json::to_string_pretty(report) {
-        Ok(text) if json => say!(stdout(), "{text}"),
-        _ => say!(stdout(), "{report}"),
+        Ok(text) if json => say!(stdout, "{text}"),
+        _ => say!(stdout, "{report}"),
     }
 }
 
@@ -65,8 +65,13 @@ fn read(args: &ProbeArgs) -> Result<(Vec<Node>, ProbeSettings), String> {
 
 /// An URL, or a host with a port or without: then the port is that of ScyllaDB's examples.
 fn node(text: &str, tls: bool) -> Result<Node, String> {
+    let told = |error: messina::alternator::node::NodeError| messina::layers::error::chain(&error).to_string();
     if text.contains("://") {
-        return text.parse().map_err(|error: messina::alternator::node::NodeError| error.to_string());
+        return Node::from_seed(text).map_err(told);
+    }
+    if text.contains(['@', '/', '?', '#']) {
+        // Nothing of that belongs there: what it is, is told as of an URL.
+        return Node::from_seed(&format!("http://{text}")).map_err(told);
     }
     let (scheme, port) = if tls { (Scheme::Https, 8043) } else { (Scheme::Http, 8000) };
     Ok(Node::new(scheme, Address::parse(text, port).map_err(|error| error.to_string())?))

@@ -2,7 +2,6 @@
 
 use std::{
     error::Error,
-    io::{stderr, stdout},
     process::ExitCode,
     sync::{
         Arc,
@@ -37,31 +36,31 @@ type Step<T> = Result<T, Box<dyn Error>>;
 pub(crate) async fn run() -> ExitCode {
     match timeout(LIMIT, demo()).await {
         Ok(Ok(())) => {
-            say!(stdout(), "\nEvery step held.");
+            say!(stdout, "\nEvery step held.");
             ExitCode::SUCCESS
         }
         Ok(Err(error)) => {
-            say!(stderr(), "\nA step did not hold: {error}");
+            say!(stderr, "\nA step did not hold: {error}");
             ExitCode::FAILURE
         }
         Err(_) => {
-            say!(stderr(), "\nThe demo did not end within {LIMIT:?}.");
+            say!(stderr, "\nThe demo did not end within {LIMIT:?}.");
             ExitCode::FAILURE
         }
     }
 }
 
 async fn demo() -> Step<()> {
-    say!(stdout(), "1. A cluster of three nodes and a DNS server in this process; the name {NAME} leads to");
+    say!(stdout, "1. A cluster of three nodes and a DNS server in this process; the name {NAME} leads to");
     let mut set = StageSet::start().await?;
     for (what, bare) in &set.bad {
-        say!(stdout(), "     {:<21} {what}", bare.addr());
+        say!(stdout, "     {:<21} {what}", bare.addr());
     }
     for node in set.cluster.nodes() {
-        say!(stdout(), "     {:<21} a live node", node.addr());
+        say!(stdout, "     {:<21} a live node", node.addr());
     }
 
-    say!(stdout(), "\n2. Connecting by the name, in this order (an application would leave it shuffled):");
+    say!(stdout, "\n2. Connecting by the name, in this order (an application would leave it shuffled):");
     let attempts = Attempts::default();
     let session = connect(&set, &attempts).await?;
     // The session is there as soon as one node is connected; the others go on in the background.
@@ -69,30 +68,30 @@ async fn demo() -> Step<()> {
     timeout(ALL_NODES, attempts.connected_nodes(&addrs))
         .await
         .map_err(|_| format!("not every node was connected within {ALL_NODES:?}"))?;
-    say!(stdout(), "{}", attempts.table());
+    say!(stdout, "{}", attempts.table());
     let events = Told::start(&session);
     check(attempts.failed() >= set.bad.len(), "every bad address was tried and passed over")?;
 
-    say!(stdout(), "\n3. Writing and reading:");
+    say!(stdout, "\n3. Writing and reading:");
     for (id, name) in [(1, "Scylla"), (2, "Charybdis"), (3, "Messina")] {
         session.execute(INSERT, (id, name)).await?;
     }
     let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
     for (id, name) in &users {
-        say!(stdout(), "     {id}  {name}");
+        say!(stdout, "     {id}  {name}");
     }
     check(users.len() == 3, "three rows came back")?;
 
     let load = Load::start(session.clone());
-    say!(stdout(), "\n4. Killing a node while queries go on:");
+    say!(stdout, "\n4. Killing a node while queries go on:");
     let before = load.answered();
     set.cluster.node(0).kill().await;
     load.wait_for_more(before, 50, RECOVERY).await?;
     wait_for(&session, "the killed node is seen as such", |state| connected(state).len() == 2).await?;
     events.catch_up().await;
-    say!(stdout(), "     {} more queries answered, {} failed", load.answered() - before, load.failed());
+    say!(stdout, "     {} more queries answered, {} failed", load.answered() - before, load.failed());
 
-    say!(stdout(), "\n5. Killing every node, starting others at other addresses, moving the name:");
+    say!(stdout, "\n5. Killing every node, starting others at other addresses, moving the name:");
     let failed_before = load.failed();
     set.move_everything().await?;
     let moved = Instant::now();
@@ -108,11 +107,11 @@ async fn demo() -> Step<()> {
     load.wait_for_more(at_move, 50, RECOVERY).await?;
     events.catch_up().await;
     say!(
-        stdout(),
+        stdout,
         "     queries are answered again, the first within {first:.1?} of the move; {failed} failed meanwhile"
     );
-    say!(stdout(), "     every node is connected again within {whole:.1?}; what the session believes now:\n");
-    say!(stdout(), "{}", session.state());
+    say!(stdout, "     every node is connected again within {whole:.1?}; what the session believes now:\n");
+    say!(stdout, "{}", session.state());
 
     let users: Vec<(i32, String)> = session.execute(SELECT, ()).await?.all().await?;
     check(users.len() == 3, "the rows are still there")?;
@@ -152,7 +151,7 @@ impl Told {
         let started = Instant::now();
         let task = tokio::spawn(async move {
             while let Some(event) = events.next().await {
-                say!(stdout(), "     {:>7.3} s  {event}", started.elapsed().as_secs_f64());
+                say!(stdout, "     {:>7.3} s  {event}", started.elapsed().as_secs_f64());
             }
         });
         Self { task }

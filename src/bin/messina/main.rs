@@ -1,17 +1,17 @@
 //! The `messina` command.
 
-/// Prints a line; whoever reads may go away or have no room, and the rest goes on without.
+/// Prints a line on stdout or stderr.
 macro_rules! say {
-    ($to:expr, $($line:tt)*) => {{
-        use std::io::Write as _;
-        let _ = writeln!($to, $($line)*);
-    }};
+    (stdout, $($line:tt)*) => { crate::output::print(format_args!($($line)*)) };
+    (stderr, $($line:tt)*) => { crate::output::complain(format_args!($($line)*)) };
 }
 
 mod alternator_probe;
 mod attempts;
 mod demo;
+mod output;
 mod probe;
+mod secret;
 mod stage_set;
 
 use std::process::ExitCode;
@@ -39,8 +39,9 @@ enum Command {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match Cli::parse().command {
+    let code = match Cli::parse().command {
         Command::Demo => demo::run().await,
         Command::Probe(args) => probe::run(*args).await,
-    }
+    };
+    if output::lost() { ExitCode::FAILURE } else { code }
 }

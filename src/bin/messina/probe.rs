@@ -1,12 +1,6 @@
 //! `messina probe`: every address of every contact point, through every step.
 
-use std::{
-    io::{stderr, stdout},
-    net::SocketAddr,
-    path::PathBuf,
-    process::ExitCode,
-    time::Duration,
-};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode, time::Duration};
 
 use clap::{Args, ValueEnum};
 use console::Term;
@@ -19,8 +13,13 @@ use messina::{
     session::SessionBuilder,
 };
 
+use crate::secret;
+
 /// Nothing was probed: the command cannot be carried out as it was given.
 pub(crate) const USAGE: u8 = 2;
+
+/// Ctrl-C at the prompt, as shells number it.
+const CANCELLED: u8 = 130;
 
 #[derive(Debug, Args)]
 pub(crate) struct ProbeArgs {
@@ -73,7 +72,7 @@ pub(crate) struct ProbeArgs {
     #[arg(long, value_name = "N", default_value_t = 8, value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) concurrency: u16,
     /// Execute this statement on the first address that works, and print the rows
-    #[arg(long, value_name = "CQL")]
+    #[arg(long, value_name = "CQL", value_parser = statement)]
     pub(crate) query: Option<String>,
     /// Probe nodes of Alternator over HTTP instead
     #[arg(long)]
@@ -89,12 +88,27 @@ pub(crate) enum ResolverKind {
 }
 
 pub(crate) async fn run(args: ProbeArgs) -> ExitCode {
+    if !args.alternator && args.contact_points.iter().any(|text| text.contains('@')) {
+        // Not printed: it may hold a password.
+        return usage("a contact point is `host`, `host:port` or `[ipv6]:port`; the user is given with `--user`");
+    }
     if args.alternator {
         return crate::alternator_probe::run(args).await;
     }
     let settings = match settings(&args) {
         Ok(settings) => settings,
         Err(problem) => return usage(&problem),
+    };
+    let settings = match &args.user {
+        None => settings,
+        Some(user) => match password(user, args.password_env.as_deref()) {
+            Ok(Some(password)) => settings.credentials(user, password),
+            Ok(None) => {
+                say!(stderr, "cancelled: no password was given");
+                return ExitCode::from(CANCELLED);
+            }
+            Err(problem) => return usage(&problem),
+        },
     };
     let (bar, progress) = progress();
     let mut probe = Probe::new(settings).with_concurrency(args.concurrency.into()).with_progress(progress);
@@ -115,18 +129,18 @@ pub(crate) async fn run(args: ProbeArgs) -> ExitCode {
 
 fn print(report: &Report, json: bool) {
     if !json {
-        say!(stdout(), "{report}");
+        say!(stdout, "{report}");
         return;
     }
     match serde_json::to_string_pretty(report) {
-        Ok(text) => say!(stdout(), "{text}"),
-        Err(error) => say!(stderr(), "error: the report cannot be written as JSON: {error}"),
+        Ok(text) => say!(stdout, "{text}"),
+        Err(error) => say!(stderr, "error: the report cannot be written as JSON: {error}"),
     }
 }
 
 /// Something about the command line is wrong.
 pub(crate) fn usage(problem: &str) -> ExitCode {
-    say!(stderr(), "error: {problem}\n\nFor more information, try 'messina probe --help'.");
+    say!(stderr, "error: {problem}\n\nFor more information, try 'messina probe --help'.");
     ExitCode::from(USAGE)
 }
 
@@ -140,7 +154,8 @@ fn settings(args: &ProbeArgs) -> Result<SessionBuilder, String> {
         .resolve_timeout(args.timeout)
         .connect_timeout(args.timeout)
         .tls_timeout(args.timeout)
-        .init_timeout(args.timeout);
+        .init_timeout(args.timeout)
+        .request_timeout(args.timeout);
     settings = match (args.resolver, args.dns) {
         (ResolverKind::System, _) => settings.resolver(SystemResolver::new()),
         (ResolverKind::Hickory, Some(server)) => settings.resolver(HickoryResolver::with_server(server)),
@@ -152,11 +167,7 @@ fn settings(args: &ProbeArgs) -> Result<SessionBuilder, String> {
     if let Some(version) = args.protocol {
         settings = settings.protocol_version(version);
     }
-    settings = tls(args, settings);
-    match &args.user {
-        Some(user) => Ok(settings.credentials(user, password(user, args.password_env.as_deref())?)),
-        None => Ok(settings),
-    }
+    Ok(tls(args, settings))
 }
 
 fn contact_points(args: &ProbeArgs) -> Result<SessionBuilder, String> {
@@ -164,8 +175,12 @@ fn contact_points(args: &ProbeArgs) -> Result<SessionBuilder, String> {
     let proxy = Address::parse(proxy, DEFAULT_SNI_PORT).map_err(|error| format!("`--sni-proxy`: {error}"))?;
     args.contact_points.iter().try_fold(Session::builder(), |settings, text| {
         // What the proxy is asked for is a name and nothing else.
-        let name =
-            Name::new(text).map_err(|error| format!("behind an SNI proxy a contact point is a name: {error}"))?;
+        let name = Name::new(text).map_err(|_| {
+            format!(
+                "behind an SNI proxy a contact point is a name that the proxy is asked for: a host id or a DNS name, \
+                 without a port; {text:?} is none"
+            )
+        })?;
         let proxy = SniProxy::new(proxy.clone(), name).map_err(|error| error.to_string())?;
         let endpoints = proxy.bootstrap().into_iter().map(ContactPoint::from_endpoint);
         Ok(endpoints.fold(settings, SessionBuilder::contact_endpoint))
@@ -185,11 +200,11 @@ fn tls(args: &ProbeArgs, mut settings: SessionBuilder) -> SessionBuilder {
     args.tls_name.iter().fold(settings, SessionBuilder::tls_accepted_name)
 }
 
-/// From the environment, or asked for; never from an argument, and never printed.
-fn password(user: &str, variable: Option<&str>) -> Result<String, String> {
+/// From the environment, or asked for; never from an argument, and never printed. `None` if whoever was asked cancels.
+fn password(user: &str, variable: Option<&str>) -> Result<Option<String>, String> {
     if let Some(variable) = variable {
         return match std::env::var(variable) {
-            Ok(password) => Ok(password),
+            Ok(password) => Ok(Some(password)),
             Err(std::env::VarError::NotPresent) => Err(format!("the environment variable {variable} is not set")),
             Err(std::env::VarError::NotUnicode(_)) => Err(format!("the environment variable {variable} is not UTF-8")),
         };
@@ -198,7 +213,8 @@ fn password(user: &str, variable: Option<&str>) -> Result<String, String> {
     if !terminal.is_term() {
         return Err("there is no terminal to ask for the password; name a variable with `--password-env VAR`".into());
     }
-    let prompted = terminal.write_str(&format!("Password of {user}: ")).and_then(|()| terminal.read_secure_line());
+    let prompted = terminal.write_str(&format!("Password of {user}: ")).and_then(|()| secret::read());
+    let _ = terminal.write_line("");
     prompted.map_err(|error| format!("the password could not be read: {error}"))
 }
 
@@ -217,7 +233,17 @@ fn progress() -> (ProgressBar, impl Fn(messina::probe::Progress) + Send + Sync +
     (bar, tell)
 }
 
+fn statement(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("a statement of CQL, which is not empty".into()) } else { Ok(text.to_owned()) }
+}
+
+/// The longest limit of a step: a day.
+const LONGEST: Duration = Duration::from_secs(86_400);
+
 fn seconds(text: &str) -> Result<Duration, String> {
     let limit = text.parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    limit.filter(|limit| *limit >= Duration::from_millis(1)).ok_or_else(|| "a number of seconds, at least 0.001".into())
+    let allowed = Duration::from_millis(1)..=LONGEST;
+    limit
+        .filter(|limit| allowed.contains(limit))
+        .ok_or_else(|| "a number of seconds, from 0.001 to 86400 (a day)".into())
 }

@@ -18,12 +18,15 @@ mod with_rustls {
 
     use messina_layers::{
         TimedOut,
-        error::{AttemptError, printable},
-        rustls::{AlertDescription, CertificateError, Error},
+        error::AttemptError,
+        rustls::{AlertDescription, Error},
     };
 
     use super::super::{Config, ProbedAddress};
-    use crate::error::stage;
+    use crate::error::{certificate::certificate, stage};
+
+    /// What the settings of a session are called that accept a name and an authority.
+    const IN_CODE: [&str; 2] = ["tls_accepted_name", "tls_ca_file"];
 
     pub(in super::super) fn word(error: &AttemptError, address: &ProbedAddress, config: &Config) -> Option<String> {
         let settings = config.tls.as_ref()?;
@@ -35,7 +38,7 @@ mod with_rustls {
         };
         match tls {
             Error::InvalidMessage(_) | Error::InappropriateMessage { .. } => Some(no_tls()),
-            Error::InvalidCertificate(why) => Some(certificate(why, address, settings.accept.is_empty())),
+            Error::InvalidCertificate(why) => Some(certificate(why, address.addr, settings.accept.is_empty(), IN_CODE)),
             // In TLS 1.3 the server looks at our certificate after the handshake is over for us.
             Error::AlertReceived(
                 AlertDescription::CertificateRequired
@@ -51,47 +54,5 @@ mod with_rustls {
             ),
             _ => None,
         }
-    }
-
-    fn certificate(why: &CertificateError, address: &ProbedAddress, own_name: bool) -> String {
-        match why {
-            CertificateError::NotValidForName => {
-                "its certificate is valid for other names: say for which with `--tls-name NAME` (in code \
-                 `tls_accepted_name`)"
-                    .to_owned()
-            }
-            CertificateError::NotValidForNameContext { expected, presented } => {
-                let names: Vec<String> = presented.iter().map(|name| bare(name)).collect();
-                let Some(first) = names.iter().find(|name| !name.contains(['*', ':'])).or(names.first()) else {
-                    return "its certificate names no server at all: it needs a subject alternative name".to_owned();
-                };
-                let instead = if own_name { "" } else { ", and not for those that are accepted" };
-                format!(
-                    "its certificate is valid for {}, not for {}{instead}: connect by that name, or accept it with \
-                     `--tls-name {first}` (in code `tls_accepted_name`)",
-                    names.join(" and "),
-                    printable(&expected.to_str()),
-                )
-            }
-            // The latter is an authority of the same name.
-            CertificateError::UnknownIssuer | CertificateError::BadSignature => {
-                "its certificate is signed by an authority that is not trusted: give that one with `--tls-ca FILE` \
-                 (in code `tls_ca_file`)"
-                    .to_owned()
-            }
-            CertificateError::Expired | CertificateError::ExpiredContext { .. } => {
-                format!("the certificate at {} has expired: renew it, or check this host's clock", address.addr)
-            }
-            CertificateError::NotValidYet | CertificateError::NotValidYetContext { .. } => {
-                format!("the certificate at {} is not valid yet: check both clocks", address.addr)
-            }
-            _ => "its certificate cannot be used".to_owned(),
-        }
-    }
-
-    /// `DnsName("db.test")` as `db.test`.
-    fn bare(name: &str) -> String {
-        let inside = name.split_once('(').and_then(|(_, rest)| rest.strip_suffix(')')).unwrap_or(name);
-        printable(inside.trim_matches('"')).to_string()
     }
 }
