@@ -27,6 +27,7 @@ use super::{
     http::HttpClient,
     live_nodes::Basis,
     node::Node,
+    pace::after,
     prepare::{Prepare, PrepareLayer, RequestOptions},
     routes::Shared,
 };
@@ -101,11 +102,14 @@ impl Alternator {
     /// # Errors
     /// After the limit, or once the client is closed: what is wrong with each host that was asked.
     pub async fn ready(&self, limit: Duration) -> Result<(), NotReady> {
-        let by = Instant::now() + limit;
+        let by = after(Instant::now(), limit);
         let mut version = self.inner.shared.version.subscribe();
         let mut closed = self.inner.shared.closed.subscribe();
         loop {
             version.mark_unchanged();
+            if *closed.borrow_and_update() {
+                return Err(self.not_ready(limit));
+            }
             if let Basis::Scope(_) = self.inner.shared.view.load().live.basis() {
                 return Ok(());
             }

@@ -20,7 +20,7 @@ pub use self::{
     question::{CycleLimits, Question, Reply, Step, Ticket},
     verdict::{Finding, Verdict},
 };
-use super::{node::Node, scope::ScopeChain};
+use super::{node::Node, pace::after, scope::ScopeChain};
 
 /// No question has less time than this, unless the cycle is over.
 const SHORTEST: Duration = Duration::from_millis(100);
@@ -76,7 +76,7 @@ impl Cycle {
             chain,
             limits,
             candidates,
-            deadline: now + limits.cycle,
+            deadline: after(now, limits.cycle),
             ended: Vec::new(),
             asked: 0,
             tickets: 0,
@@ -120,7 +120,7 @@ impl Cycle {
     }
 
     fn ask(&mut self, now: Instant) -> Question {
-        let deadline = now + self.share(now);
+        let deadline = after(now, self.share(now));
         let (ticket, candidate) = (Ticket(self.tickets), self.asked);
         self.tickets += 1;
         self.asked += 1;

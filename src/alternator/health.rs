@@ -115,6 +115,11 @@ enum Effect {
 }
 
 impl Outcome {
+    /// Whether an attempt that ended so proves that the node serves.
+    pub(super) const fn is_success(self) -> bool {
+        matches!(self.of_traffic(), Effect::Success)
+    }
+
     /// An answer proves life, be it a refusal of credentials, of the rate or of the request; a gateway's word or an
     /// internal error proves nothing.
     const fn of_traffic(self) -> Effect {

@@ -91,6 +91,28 @@ impl Node {
         Self(Arc::new(Inner { scheme, address, canonical, spelling }))
     }
 
+    /// Reads a seed: `http://host:port` or `https://host:port` and nothing else; the port may be left out, and so may a final
+    /// slash stand there.
+    ///
+    /// # Errors
+    /// What is wrong, and what is allowed. A user, a path, a query or a fragment is refused, since it would have no effect.
+    pub fn from_seed(text: &str) -> Result<Self, NodeError> {
+        let node = text.parse()?;
+        let rest = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
+        let extra = match &rest[authority.len()..] {
+            _ if authority.contains('@') => Some("a user: credentials are given to the signer of requests"),
+            "" | "/" => None,
+            more if more.starts_with('#') => Some("a fragment"),
+            more if more.starts_with('?') || more.starts_with("/?") => Some("a query"),
+            _ => Some("a path"),
+        };
+        match extra {
+            None => Ok(node),
+            Some(extra) => Err(NodeError::new(text, Reason::Extra(extra))),
+        }
+    }
+
     /// How the node is spoken to.
     #[must_use]
     pub fn scheme(&self) -> Scheme {
@@ -110,22 +132,26 @@ impl Node {
     }
 }
 
-/// Reads `http://host` or `https://host`, with a port or without; user, path, query and fragment are left out.
+/// Reads `http://host` or `https://host`, with a port or without; user, path, query and fragment are left out. See
+/// [`from_seed`](Node::from_seed), which refuses them.
 impl FromStr for Node {
     type Err = NodeError;
 
     fn from_str(text: &str) -> Result<Self, NodeError> {
-        let fail = |cause| NodeError { text: text.to_owned(), cause };
-        let (scheme, rest) = text.split_once("://").ok_or_else(|| fail(None))?;
+        let fail = |reason| NodeError::new(text, reason);
+        let (scheme, rest) = text.split_once("://").ok_or_else(|| fail(Reason::Scheme))?;
         let scheme = match scheme {
             _ if scheme.eq_ignore_ascii_case("http") => Scheme::Http,
             _ if scheme.eq_ignore_ascii_case("https") => Scheme::Https,
-            _ => return Err(fail(None)),
+            _ => return Err(fail(Reason::Scheme)),
         };
         let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
         let host = authority.rsplit_once('@').map_or(authority, |(_, host)| host);
-        let address = Address::parse(host, scheme.default_port()).map_err(|cause| fail(Some(cause)))?;
-        Ok(Self::spelled(scheme, address, Some(text.to_owned())))
+        if !host.starts_with('[') && host.matches(':').count() > 1 {
+            return Err(fail(Reason::Bare));
+        }
+        let address = Address::parse(host, scheme.default_port()).map_err(|cause| fail(Reason::Host(cause)))?;
+        Ok(Self::spelled(scheme, address, Some(without_password(text))))
     }
 }
 
@@ -169,15 +195,41 @@ impl fmt::Debug for Node {
     }
 }
 
+/// `user:***@host` in place of what stands there: a password is never shown.
+fn without_password(text: &str) -> String {
+    let from = text.find("://").map_or(0, |at| at + 3);
+    let to = text[from..].find(['/', '?', '#']).map_or(text.len(), |at| from + at);
+    // A password that holds one of these is not valid there, but is none to be shown either.
+    let to = text[to..].rfind('@').map_or(to, |at| to + at + 1);
+    match (text[from..to].rfind('@'), text[from..to].find(':')) {
+        (Some(at), Some(colon)) if colon < at => {
+            format!("{}***{}", &text[..from + colon + 1], &text[from + at..])
+        }
+        _ => text.to_owned(),
+    }
+}
+
 /// Text that names no node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeError {
     text: String,
-    cause: Option<AddressError>,
+    reason: Reason,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Reason {
+    Scheme,
+    Host(AddressError),
+    Bare,
+    Extra(&'static str),
 }
 
 impl NodeError {
-    /// The text that was refused.
+    fn new(text: &str, reason: Reason) -> Self {
+        Self { text: without_password(text), reason }
+    }
+
+    /// The text that was refused; a password in it is left out.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
@@ -186,16 +238,24 @@ impl NodeError {
 
 impl fmt::Display for NodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { text, cause } = self;
-        match cause {
-            None => write!(f, "{text:?} is no node; write `http://host:port` or `https://host:port`"),
-            Some(_) => write!(f, "the host of {text:?} is no address"),
+        let Self { text, reason } = self;
+        match reason {
+            Reason::Scheme => write!(f, "{text:?} names no node: it begins with neither `http://` nor `https://`")?,
+            Reason::Host(_) => write!(f, "{text:?} names no node: its host is no address")?,
+            Reason::Bare => {
+                write!(f, "{text:?} names no node: an IPv6 address stands in brackets, as `http://[::1]:8000`")?
+            }
+            Reason::Extra(what) => write!(f, "{text:?} cannot be a seed: it has {what}")?,
         }
+        f.write_str("; write `http://host:port` or `https://host:port`")
     }
 }
 
 impl std::error::Error for NodeError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.cause.as_ref().map(|cause| cause as _)
+        match &self.reason {
+            Reason::Host(cause) => Some(cause),
+            _ => None,
+        }
     }
 }

@@ -4,6 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+/// As good as for ever: 30 years. No clock overflows by it.
+const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
+/// When a wait that begins at `start` is over; whatever is longer counts as 30 years.
+pub(super) fn after(start: Instant, limit: Duration) -> Instant {
+    start + limit.min(FOR_EVER)
+}
+
 /// The intervals of polling, and when the last request was.
 ///
 /// Each interval is varied by a tenth, so that many clients do not poll in step.
@@ -44,6 +52,6 @@ impl Pace {
     pub fn next(&self, now: Instant, draw: u64) -> Instant {
         let interval = if self.is_idle(now) { self.idle } else { self.active };
         let percent = 90 + (draw % 21) as u32;
-        now + interval * percent / 100
+        after(now, interval.saturating_mul(percent) / 100)
     }
 }

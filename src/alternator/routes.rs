@@ -4,7 +4,7 @@ use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
@@ -45,8 +45,12 @@ pub(super) struct Mark {
     generation: AtomicU64,
     /// Active and without a failure: then another answer changes nothing.
     clean: AtomicBool,
-    /// When an attempt was last answered, in nanoseconds since the start of the client.
+    /// When it last answered a request, as `avoid_until`.
     answered: AtomicU64,
+    /// When silence last counted against it, as `avoid_until`.
+    blamed: AtomicU64,
+    /// Attempts that are out.
+    pub(super) out: AtomicU32,
     pub(super) requests: AtomicU64,
     pub(super) failures: AtomicU64,
 }
@@ -67,6 +71,8 @@ impl Mark {
             generation: AtomicU64::new(0),
             clean: AtomicBool::new(false),
             answered: AtomicU64::new(0),
+            blamed: AtomicU64::new(0),
+            out: AtomicU32::new(0),
             requests: AtomicU64::new(0),
             failures: AtomicU64::new(0),
         })
@@ -86,14 +92,28 @@ impl Mark {
         self.generation.load(Relaxed)
     }
 
-    /// An attempt was answered at this moment.
-    pub(super) fn answered(&self, at: u64) {
-        self.answered.store(at, Relaxed);
+    /// It answered a request, `now` nanoseconds after the start.
+    pub(super) fn answers(&self, now: u64) {
+        self.answered.store(now, Relaxed);
     }
 
-    /// Whether an attempt was answered after this moment.
-    pub(super) fn answered_since(&self, at: u64) -> bool {
-        self.answered.load(Relaxed) > at
+    /// Whether it answered a request after a moment.
+    pub(super) fn answered_since(&self, moment: u64) -> bool {
+        self.answered.load(Relaxed) > moment
+    }
+
+    /// Silence counts against it, `now` nanoseconds after the start.
+    pub(super) fn blame(&self, now: u64) {
+        self.blamed.store(now, Relaxed);
+    }
+
+    /// Whether silence counted against it after a moment.
+    pub(super) fn blamed_since(&self, moment: u64) -> bool {
+        self.blamed.load(Relaxed) > moment
+    }
+
+    pub(super) fn is_down(&self) -> bool {
+        self.state.load(Relaxed) == State::Down as u8
     }
 }
 
@@ -224,12 +244,20 @@ impl Shared {
         }
         let now = Instant::now();
         let mut guarded = self.guarded();
+        let back = mark.is_down() && outcome.is_success();
         if let Outcome::Answered(_) = outcome {
             guarded.probes.answered(&mark.node);
+        }
+        if back {
+            // Only probes bring a node back: there is no need to wait for the next one in the background.
+            guarded.probes.request(&mark.node);
         }
         let moved = guarded.book.record(&mark.node, outcome, generation, now);
         self.copy(&guarded, mark);
         drop(guarded);
+        if back {
+            self.wake.notify_one();
+        }
         if let Outcome::Refused | Outcome::Broken | Outcome::Silent = outcome {
             self.hurry(now);
         }

@@ -10,9 +10,12 @@ use super::error::{ConnectionError, Reason};
 use super::handle::Connection;
 use super::shared::Shared;
 
-/// When a wait that begins at `start` is over. Longer than any clock counts is as good as for ever: 30 years.
+/// As good as for ever: 30 years. No clock overflows by it.
+const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
+
+/// When a wait that begins at `start` is over; whatever is longer counts as 30 years.
 pub(crate) fn after(start: Instant, limit: Duration) -> Instant {
-    start.checked_add(limit).unwrap_or_else(|| start + Duration::from_secs(60 * 60 * 24 * 365 * 30))
+    start + limit.min(FOR_EVER)
 }
 
 /// How a graceful close went.

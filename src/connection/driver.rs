@@ -11,6 +11,7 @@ use std::task::{Context, Poll, Waker};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep_until};
 
+use super::closing::after;
 use super::error::{ConnectionError, Reason};
 use super::events::EventSink;
 use super::reader::Reader;
@@ -215,7 +216,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
     fn poll_deadlines(&mut self, cx: &mut Context<'_>) -> Result<(), Reason> {
         let mut stalled = None;
         if let Some(since) = self.stalled {
-            stalled = Some(since + self.shared.limits.write_timeout());
+            stalled = Some(after(since, self.shared.limits.write_timeout()));
             let waker = cx.waker().clone();
             let mut state = self.shared.lock();
             let old = state.park(waker, false);

@@ -25,7 +25,7 @@ impl Debouncer {
 
     /// Another look after so long, if none comes earlier.
     pub(super) fn again_after(&mut self, delay: Duration) {
-        let due = Instant::now() + delay;
+        let due = after(Instant::now(), delay);
         self.due = Some(self.due.map_or(due, |before| before.min(due)));
     }
 

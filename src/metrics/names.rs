@@ -123,7 +123,7 @@ metrics! {
     Histogram ALTERNATOR_REQUEST_DURATION = "messina_alternator_request_duration_seconds", Seconds, [],
         "How long requests took from their beginning to the head of their answer or their error.";
     Counter ALTERNATOR_REQUEST_ERRORS = "messina_alternator_request_errors_total", Count, ["kind"],
-        "Requests that ended without an answer: `no-route`, `all-down`, `closed`, `invalid`, `unsigned`, `exhausted`, `broken` or `timeout`.";
+        "Requests that ended without an answer: `no-route`, `closed`, `invalid`, `unsigned`, `exhausted`, `broken` or `timeout`.";
     Counter ALTERNATOR_ATTEMPTS = "messina_alternator_attempts_total", Count, ["outcome"],
         "Attempts that ended: `answered`, `refused`, `silent`, `broken`, or `dropped` because another one was answered or the request was given up.";
     Counter ALTERNATOR_FAILOVERS = "messina_alternator_failovers_total", Count, ["reason"],

@@ -29,7 +29,7 @@ use super::{
     state::Standing,
 };
 use crate::{
-    connection::{Connection, ConnectionError},
+    connection::{Connection, ConnectionError, after},
     establish::Opener,
     protocol::ShardInfo,
 };
@@ -244,7 +244,7 @@ impl Filling {
     /// Something failed: nothing is opened before the next delay is over.
     fn hold_off(&mut self) {
         if self.retry.is_none() {
-            self.retry = Some(Instant::now() + self.backoff.next_delay());
+            self.retry = Some(after(Instant::now(), self.backoff.next_delay()));
         }
     }
 

@@ -11,6 +11,7 @@ use tower::{Service, ServiceExt, service_fn};
 use super::deadline::Deadline;
 use super::run::{Boxed, Owned, Running};
 use super::{Inner, Request, ResultSet};
+use crate::connection::after;
 use crate::error::{Error, Kind};
 
 /// What a layer around requests wraps: any number of clones may run at once.
@@ -43,7 +44,7 @@ impl Inner {
         let layers = layers.clone();
         Box::pin(async move {
             let request = request.begun(deadline);
-            match timeout_at(deadline.at() + GRACE, layers.oneshot(request)).await {
+            match timeout_at(after(deadline.at(), GRACE), layers.oneshot(request)).await {
                 Ok(result) => result.map_err(from_box),
                 Err(_elapsed) => Err(too_late(deadline)),
             }

@@ -288,3 +288,28 @@ async fn not_ready() {
     assert!(text.contains(&cluster.url(0)) && text.contains("refused"), "{text}");
     assert!(text.contains(&cluster.url(1)) && text.contains("503"), "{text}");
 }
+
+/// alternator A15: `ready` takes any limit, and is an error once the client is closed, although nodes are known.
+#[tokio::test]
+async fn ready_for_ever() {
+    let cluster = HttpCluster::start(1).await.unwrap();
+    let alternator = builder(&cluster, &[0]).build().unwrap();
+    alternator.ready(Duration::MAX).await.unwrap();
+    alternator.close().await;
+    let error = alternator.ready(Duration::MAX).await.unwrap_err();
+    assert!(error.to_string().contains("closed"), "{error}");
+}
+
+/// alternator A15: every limit may be for ever.
+#[tokio::test]
+async fn unlimited() {
+    use messina::alternator::{discovery::CycleLimits, health::ProbeOptions};
+
+    let (cluster, max) = (HttpCluster::start(2).await.unwrap(), Duration::MAX);
+    let balance = BalanceOptions::default().with_timeout(max).with_header_limits(max, max, max).with_hedge(Some(max));
+    let limits = CycleLimits::default().with_attempt(max).with_cycle(max);
+    let probes = ProbeOptions::default().with_timeout(max).with_every(max);
+    let builder = builder(&cluster, &[0]).balance(balance).poll_limits(limits).probes(probes).intervals(max, max);
+    let alternator = ready(builder).await;
+    assert_eq!(call(&alternator, "GetItem", "{}").await.unwrap().0, 200);
+}

@@ -3,6 +3,7 @@
 
 mod affinity;
 mod batch;
+mod burst;
 mod candidates;
 mod copies;
 mod discovery;

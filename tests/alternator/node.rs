@@ -71,3 +71,38 @@ fn refused_text() {
     }
     assert!("http://a:0".parse::<Node>().unwrap_err().source().is_some(), "the cause is told");
 }
+
+/// alternator 8: a seed has nothing that would be left out, its error says what is allowed, and no password is shown.
+#[test]
+fn seeds() {
+    for text in ["http://a", "http://a/", "HTTPS://a:8043", "http://[::1]:8000"] {
+        assert!(Node::from_seed(text).is_ok(), "{text}");
+    }
+    for text in [
+        "http://u@a",
+        "http://u:pw@a",
+        "http://u:p@w@a/x",
+        "http://u:p/w@a",
+        "http://a/x",
+        "http://a?x",
+        "http://a/#x",
+        "http://::1:80",
+    ] {
+        let error = Node::from_seed(text).unwrap_err().to_string();
+        assert!(error.contains("`http://host:port` or `https://host:port`"), "{error}");
+        assert!(!error.contains("pw") && !error.contains("p@w") && !error.contains("p/w"), "{error}");
+    }
+    assert_eq!(node("http://u:pw@b:80/").to_string(), "http://u:***@b:80/");
+    let error = messina::alternator::Alternator::builder().seed("http://a/x").build().unwrap_err().to_string();
+    assert!(error.contains("\"http://a/x\"") && error.contains("a path"), "{error}");
+}
+
+/// alternator A15: the name of an operation is letters and digits.
+#[test]
+fn names_of_operations() {
+    for name in ["", "Get Item", "\u{fc}", "Get.Item"] {
+        let error = messina::alternator::operation(name, "{}").unwrap_err().to_string();
+        assert!(error.contains(&format!("{name:?}")) && error.contains("letters and digits"), "{error}");
+    }
+    assert!(messina::alternator::operation("GetItem2", "{}").is_ok());
+}

@@ -5,6 +5,8 @@ use std::{collections::HashMap, fmt, sync::Arc, time::Duration};
 use messina_layers::Backoff;
 use tokio::time::Instant;
 
+use crate::alternator::pace::after;
+
 /// How many tables are remembered besides those the user named.
 const REMEMBERED: usize = 10_000;
 
@@ -168,7 +170,7 @@ impl KeyNames {
         let table = table_of(table);
         let Some(Entry::Asking(backoff, tries)) = self.entries.get_mut(table) else { return None };
         if error == LookupError::Permanent {
-            let until = now + self.options.cooldown;
+            let until = after(now, self.options.cooldown);
             self.entries.insert(table.into(), Entry::Resting(until));
             return None;
         }

@@ -1,6 +1,11 @@
 //! One sending of a request to one node.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use tokio::time::Instant;
 
@@ -17,12 +22,12 @@ pub(super) struct Attempt<'a, F> {
     pub(super) generation: u64,
     pub(super) sent: Sent,
     pub(super) started: Instant,
+    /// How long it may be silent once it is on a connection.
+    pub(super) patience: Duration,
     /// When another node is asked beside it, without blame.
     pub(super) hedge: Option<Instant>,
     /// When it counts as silent.
     pub(super) limit: Option<Instant>,
-    /// Whether more time was given because this client itself was late.
-    pub(super) extended: bool,
     pub(super) end: AttemptEnd,
     pub(super) metrics: &'a AlternatorMetrics,
 }
@@ -36,6 +41,7 @@ impl<F: Future> Attempt<'_, F> {
 
 impl<F> Drop for Attempt<'_, F> {
     fn drop(&mut self) {
+        self.mark.out.fetch_sub(1, Relaxed);
         self.metrics.attempt_ended(self.end);
     }
 }

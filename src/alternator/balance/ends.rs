@@ -1,6 +1,9 @@
 //! What follows from how an attempt ended.
 
-use std::time::Duration;
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    time::Duration,
+};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -10,16 +13,16 @@ use tower_service::Service;
 
 use super::{
     FailedAttempt, RequestError,
-    attempt::end_of,
+    attempt::{Attempt, end_of},
     run::{BESIDE, Run, Under},
 };
 use crate::{
-    alternator::{ask::drain, health::Outcome, http::Payload},
+    alternator::{ask::drain, health::Outcome, http::Payload, pace::after, routes::Shared},
     metrics::AttemptEnd,
 };
 
-/// How late a limit may be looked at before this client, not the node, is held to be slow.
-const LATE: Duration = Duration::from_millis(25);
+/// How often a busy runtime comes round, at most, until it has read an answer.
+const BUSY: u32 = 4;
 
 impl<S, B> Run<'_, S, B>
 where
@@ -36,11 +39,10 @@ where
     ) -> Result<Response<B>, Response<B>> {
         attempt.end = AttemptEnd::Answered;
         let status = answer.status().as_u16();
-        let elapsed = attempt.started.elapsed();
-        self.limits.sample(self.class, elapsed);
-        let shared = &self.inner.shared;
-        attempt.mark.answered(shared.at(attempt.started + elapsed));
-        shared.record(&attempt.mark, Outcome::Answered(status), attempt.generation);
+        let now = Instant::now();
+        self.limits.sample(self.class, now - attempt.started);
+        attempt.mark.answers(self.inner.shared.at(now));
+        self.inner.shared.record(&attempt.mark, Outcome::Answered(status), attempt.generation);
         match status {
             503 => {}
             500 | 502 | 504 if self.repeatable => {}
@@ -67,8 +69,7 @@ where
     /// The attempt ended without an answer; gives the reason for which another node may be asked.
     pub(super) fn fail(&mut self, mut attempt: Under<'_, S>, outcome: Outcome, error: Option<BoxError>) -> AttemptEnd {
         attempt.end = end_of(outcome);
-        let told = if outcome == Outcome::Silent { self.silence_of(&attempt) } else { outcome };
-        self.inner.shared.record(&attempt.mark, told, attempt.generation);
+        self.blame(&attempt, outcome);
         let failed = FailedAttempt { error: error.map(Into::into), ..attempt.failed(outcome) };
         tracing::debug!(%failed, "asking the next node");
         self.failed.push(failed);
@@ -86,17 +87,16 @@ where
                 attempt.hedge = None;
                 another = Some(AttemptEnd::Dropped);
             }
-            if attempt.limit.is_none_or(|at| at > now) {
+            let Some(passed) = attempt.limit.filter(|at| *at <= now) else {
+                place += 1;
+                continue;
+            };
+            let late = self.limits.lateness(now.saturating_duration_since(passed), self.inner.shared.at(now));
+            attempt.limit = later(attempt, late, now, &self.inner.shared);
+            if attempt.limit.is_some() {
                 place += 1;
                 continue;
             }
-            // Looked at late, it passed while this client did not run: what came meanwhile is to be read first.
-            if attempt.limit.is_some_and(|at| now.duration_since(at) > LATE) && !attempt.extended {
-                (attempt.extended, attempt.limit) = (true, Some(now + LATE));
-                place += 1;
-                continue;
-            }
-            attempt.limit = None;
             attempt.end = AttemptEnd::Silent;
             self.silent += 1;
             // An attempt of which not a byte is sent could still be sent later: it ends here. One that only reads may go
@@ -110,18 +110,35 @@ where
                 let outcome = if attempt.sent.is_queued() { Outcome::Cancelled } else { Outcome::Silent };
                 self.fail(attempt, outcome, None);
             } else {
-                let attempt = &self.running[place];
-                self.inner.shared.record(&attempt.mark, self.silence_of(attempt), attempt.generation);
+                self.blame(&self.running[place], Outcome::Silent);
                 place += 1;
             }
         }
         another
     }
 
-    /// What is told to the health of a node of a silent attempt: nothing, if the node has answered others since.
-    fn silence_of(&self, attempt: &Under<'_, S>) -> Outcome {
-        let since = self.inner.shared.at(attempt.started);
-        if attempt.mark.answered_since(since) { Outcome::Cancelled } else { Outcome::Silent }
+    /// Tells the health of a node of a failure, unless that is more likely one's own: many connections that are made at
+    /// once, or a busy runtime. It is, where the node answered others in the same time, or where it is silent and so are
+    /// all others that are being asked. In a busy runtime attempts that were out at the same time count as one.
+    fn blame(&self, attempt: &Under<'_, S>, outcome: Outcome) {
+        let shared = &self.inner.shared;
+        let since = shared.at(attempt.sent.since().unwrap_or(attempt.started));
+        let now = shared.at(Instant::now());
+        let others = || self.routes.marks.iter().filter(|mark| !Arc::ptr_eq(mark, &attempt.mark));
+        let own = match outcome {
+            Outcome::Refused => attempt.mark.answered_since(since),
+            Outcome::Silent => {
+                attempt.mark.answered_since(since)
+                    || (attempt.mark.blamed_since(since) && self.limits.is_busy(now))
+                    || (others().any(|mark| mark.out.load(Relaxed) > 0)
+                        && !others().any(|mark| mark.answered_since(since)))
+            }
+            _ => false,
+        };
+        if !own && outcome == Outcome::Silent {
+            attempt.mark.blame(now);
+        }
+        shared.record(&attempt.mark, if own { Outcome::Cancelled } else { outcome }, attempt.generation);
     }
 
     pub(super) fn out_of_time(&mut self, limit: Duration) -> Result<Response<B>, RequestError> {
@@ -132,13 +149,28 @@ where
         for mut attempt in std::mem::take(&mut self.running) {
             attempt.end = AttemptEnd::Silent;
             // A limit that is gone passed before, and was told then.
-            let blamed = attempt.limit.is_some() && !attempt.sent.is_queued();
-            let outcome = if blamed { self.silence_of(&attempt) } else { Outcome::Cancelled };
-            self.inner.shared.record(&attempt.mark, outcome, attempt.generation);
+            if attempt.limit.is_some() && !attempt.sent.is_queued() {
+                self.blame(&attempt, Outcome::Silent);
+            }
             self.failed.push(attempt.failed(Outcome::Silent));
         }
         Err(RequestError::OutOfTime { limit, sent, attempts: self.failed.as_slice().into() })
     }
+}
+
+/// A later limit, where the one that passed says nothing of the node; `late` is how late timers fire.
+fn later<F>(attempt: &Attempt<'_, F>, late: Duration, now: Instant, shared: &Shared) -> Option<Instant> {
+    // A node can be silent only once it was asked, and late timers mean a busy runtime, where answers lie unread.
+    let since = attempt.sent.since();
+    let patience = attempt.patience.saturating_add(late.saturating_mul(BUSY));
+    let limit = after(since.unwrap_or(attempt.started), patience);
+    if limit > now {
+        return Some(limit);
+    }
+    // It waits for a connection to a node that answers others: a queue of one's own.
+    let queued =
+        since.is_none() && !attempt.sent.is_queued() && attempt.mark.answered_since(shared.at(attempt.started));
+    queued.then(|| after(now, attempt.patience))
 }
 
 /// Reads an answer to its end, beside everything else and within limits.

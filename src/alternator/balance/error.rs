@@ -44,11 +44,6 @@ impl fmt::Display for FailedAttempt {
 pub enum RequestError {
     /// There is no node that a request may go to; nobody was asked.
     NoRoute(NoRoute),
-    /// All nodes that a request may go to are down; nobody was asked in vain.
-    AllDown {
-        /// The attempts before.
-        attempts: Arc<[FailedAttempt]>,
-    },
     /// The client is closed.
     Closed,
     /// The request cannot be sent to any node as it is.
@@ -91,7 +86,6 @@ impl RequestError {
     pub(super) const fn kind(&self) -> &'static str {
         match self {
             Self::NoRoute(_) => "no-route",
-            Self::AllDown { .. } => "all-down",
             Self::Closed => "closed",
             Self::Invalid(_) => "invalid",
             Self::Unsigned(_) => "unsigned",
@@ -105,10 +99,7 @@ impl RequestError {
     #[must_use]
     pub fn attempts(&self) -> &[FailedAttempt] {
         match self {
-            Self::AllDown { attempts }
-            | Self::Exhausted { attempts }
-            | Self::Broken { attempts }
-            | Self::OutOfTime { attempts, .. } => attempts,
+            Self::Exhausted { attempts } | Self::Broken { attempts } | Self::OutOfTime { attempts, .. } => attempts,
             Self::NoRoute(_) | Self::Closed | Self::Invalid(_) | Self::Unsigned(_) => &[],
         }
     }
@@ -118,7 +109,6 @@ impl fmt::Display for RequestError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoRoute(error) => error.fmt(f)?,
-            Self::AllDown { .. } => f.write_str("all nodes that requests may go to are down")?,
             Self::Closed => f.write_str("the client is closed")?,
             Self::Unsigned(error) => error.fmt(f)?,
             Self::Invalid(_) => f.write_str("the request cannot be sent")?,

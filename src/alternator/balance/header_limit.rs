@@ -23,11 +23,27 @@ pub(in crate::alternator) struct HeaderLimits {
     shortest: Duration,
     longest: Duration,
     estimates: [Estimate; 3],
+    /// How late a timer fired of late, and when, both in nanoseconds.
+    late: AtomicU64,
+    late_at: AtomicU64,
 }
+
+/// A timer that fires later is no longer on time.
+const LATE: Duration = Duration::from_millis(10);
+
+/// How long it is remembered that a timer fired late.
+const REMEMBERED: Duration = Duration::from_secs(1);
 
 impl HeaderLimits {
     pub(in crate::alternator) fn new(first: Duration, shortest: Duration, longest: Duration) -> Self {
-        Self { first, shortest, longest: longest.max(shortest), estimates: Default::default() }
+        Self {
+            first,
+            shortest,
+            longest: longest.max(shortest),
+            estimates: Default::default(),
+            late: AtomicU64::new(0),
+            late_at: AtomicU64::new(0),
+        }
     }
 
     /// An answer's head took so long.
@@ -55,5 +71,22 @@ impl HeaderLimits {
                 Duration::from_nanos(limit).clamp(self.shortest, self.longest)
             }
         }
+    }
+
+    /// Takes in how late a timer fired, `at` nanoseconds after a start; gives how late timers fire of late at most.
+    pub(in crate::alternator) fn lateness(&self, late: Duration, at: u64) -> Duration {
+        let late = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
+        let fresh = u128::from(at.saturating_sub(self.late_at.load(Relaxed))) < REMEMBERED.as_nanos();
+        let before = if fresh { self.late.load(Relaxed) } else { 0 };
+        if late >= before {
+            self.late.store(late, Relaxed);
+            self.late_at.store(at, Relaxed);
+        }
+        Duration::from_nanos(late.max(before))
+    }
+
+    /// Whether timers fire late at this moment: what is told of many attempts may then be one delay of one's own.
+    pub(in crate::alternator) fn is_busy(&self, at: u64) -> bool {
+        self.lateness(Duration::ZERO, at) > LATE
     }
 }

@@ -14,10 +14,13 @@ const VERSION: &str = "DynamoDB_20120810.";
 /// A request for an operation, such as `GetItem` with its JSON: neither signed nor addressed to a node yet.
 ///
 /// # Errors
-/// If the name has characters that no header may have.
+/// If the name is empty, or has anything but ASCII letters and digits.
 pub fn operation(name: &str, json: impl Into<Bytes>) -> Result<Request<Payload>, InvalidOperation> {
-    let invalid = |_| InvalidOperation(name.to_owned());
-    let target = HeaderValue::from_str(&format!("{VERSION}{name}")).map_err(|_| invalid(()))?;
+    let invalid = || InvalidOperation(name.to_owned());
+    if name.is_empty() || !name.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return Err(invalid());
+    }
+    let target = HeaderValue::from_str(&format!("{VERSION}{name}")).map_err(|_| invalid())?;
     let json: Bytes = json.into();
     let mut request = Request::new(Payload::from(json));
     *request.method_mut() = Method::POST;
@@ -33,7 +36,7 @@ pub struct InvalidOperation(String);
 
 impl fmt::Display for InvalidOperation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is no name of an operation", self.0)
+        write!(f, "{:?} is no name of an operation, which is letters and digits, such as `GetItem`", self.0)
     }
 }
 

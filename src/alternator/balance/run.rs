@@ -3,7 +3,7 @@
 use std::{
     future::{Future, poll_fn},
     pin::{Pin, pin},
-    sync::Arc,
+    sync::{Arc, atomic::Ordering::Relaxed},
     task::Poll,
     time::Duration,
 };
@@ -24,7 +24,8 @@ use crate::{
         client::Inner,
         health::Outcome,
         http::Payload,
-        plan::QueryPlan,
+        pace::after,
+        plan::{QueryPlan, Standing},
         routes::{Mark, Routes},
     },
     metrics::AttemptEnd,
@@ -47,7 +48,7 @@ pub(super) struct Run<'a, S: Service<Request<Payload>>, B> {
     path: PathAndQuery,
     pub(super) class: Class,
     pub(super) repeatable: bool,
-    routes: Arc<Routes>,
+    pub(super) routes: Arc<Routes>,
     plan: QueryPlan,
     attempts: u32,
     /// How often the limit passed without an answer; each doubles the next one.
@@ -145,7 +146,7 @@ where
 {
     async fn drive(&mut self, started: Instant) -> Result<Response<B>, RequestError> {
         let limit = self.inner.balance.timeout;
-        let deadline = started + limit;
+        let deadline = after(started, limit);
         let mut timer = pin!(sleep_until(deadline));
         self.start(deadline, None).await?;
         loop {
@@ -205,24 +206,32 @@ where
         let mut started = Instant::now();
         let now = self.inner.shared.at(started);
         let place = plan.pick_place(|| Arc::clone(&routes.nodes), |place| routes.marks[place].standing(now));
-        let Some(place) = place else {
-            if self.running.is_empty() && self.kept.is_none() {
-                // Whoever tries again at once must not keep the poller from running.
+        let mut pause = None;
+        let place = match place {
+            Some(place) => place,
+            None if self.running.is_empty() && self.kept.is_none() => {
+                // All are down. Whoever has nobody better asks them all the same, as a last resort.
                 self.inner.shared.hurry(Instant::now());
-                tokio::task::yield_now().await;
-                return Err(RequestError::AllDown { attempts: self.failed.as_slice().into() });
+                plan = self.plan.clone();
+                let Some(place) = plan.pick_place(|| Arc::clone(&routes.nodes), |_| Standing::Avoided) else {
+                    return Ok(());
+                };
+                pause = (self.attempts == 0).then_some(AGAIN);
+                place
             }
-            return Ok(());
+            None => return Ok(()),
         };
         if plan.cycles() > cycles {
             if !self.running.is_empty() {
                 return Ok(());
             }
-            let delay = AGAIN.saturating_mul(1 << cycles.min(10)).min(AGAIN_AT_MOST);
-            if started + delay >= deadline {
+            pause = Some(AGAIN.saturating_mul(1 << cycles.min(10)).min(AGAIN_AT_MOST));
+        }
+        if let Some(pause) = pause {
+            if started + pause >= deadline {
                 return Ok(());
             }
-            tokio::time::sleep(delay).await;
+            tokio::time::sleep(pause).await;
             started = Instant::now();
         }
         self.plan = plan;
@@ -252,15 +261,16 @@ where
         let options = &self.inner.balance;
         let limit = self.limits.limit(self.class).saturating_mul(1 << self.silent.min(10));
         tracing::debug!(node = %mark.node, attempt = self.attempts, "attempt");
+        mark.out.fetch_add(1, Relaxed);
         Ok(Attempt {
             future: Box::pin(Oneshot::new(self.client.clone(), Request::from_parts(parts, payload))),
             generation: mark.generation(),
             mark,
             sent,
             started,
-            hedge: options.hedge.filter(|_| self.repeatable).map(|delay| started + delay),
-            limit: Some(started + limit),
-            extended: false,
+            hedge: options.hedge.filter(|_| self.repeatable).map(|delay| after(started, delay)),
+            patience: limit,
+            limit: Some(after(started, limit)),
             end: AttemptEnd::Dropped,
             metrics: &self.inner.shared.metrics,
         })

@@ -13,7 +13,7 @@ use crate::alternator::{
 pub enum BuildError {
     /// No seed is given.
     NoSeed,
-    /// A seed is no node.
+    /// A seed is no URL of a node, or more than that.
     Seed(NodeError),
     /// Two seeds differ in scheme or port.
     Mixed(Box<(Node, Node)>),
@@ -31,7 +31,7 @@ impl fmt::Display for BuildError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoSeed => f.write_str("no seed is given; name at least one host as `http://host:port`"),
-            Self::Seed(_) => f.write_str("a seed is no node"),
+            Self::Seed(error) => error.fmt(f),
             Self::Mixed(seeds) => {
                 let (one, other) = &**seeds;
                 write!(f, "the seeds {one} and {other} differ in scheme or port; all nodes listen at the same")
@@ -47,7 +47,7 @@ impl fmt::Display for BuildError {
 impl std::error::Error for BuildError {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Seed(error) => Some(error),
+            Self::Seed(error) => error.source(),
             Self::Key(error) => Some(error),
             _ => None,
         }

@@ -250,7 +250,7 @@ impl AlternatorBuilder {
     }
 
     fn seeds(&self) -> Result<Vec<Node>, BuildError> {
-        let seeds: Result<Vec<Node>, _> = self.seeds.iter().map(|seed| seed.parse()).collect();
+        let seeds: Result<Vec<Node>, _> = self.seeds.iter().map(|seed| Node::from_seed(seed)).collect();
         let seeds = seeds.map_err(BuildError::Seed)?;
         let first = seeds.first().ok_or(BuildError::NoSeed)?;
         let kind = |node: &Node| (node.scheme(), node.address().port());

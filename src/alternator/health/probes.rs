@@ -8,7 +8,7 @@ use std::{
 use tokio::time::Instant;
 
 use super::{Book, Health, State};
-use crate::alternator::{node::Node, nodes::NodeList};
+use crate::alternator::{node::Node, nodes::NodeList, pace::after};
 
 /// How many background probes may wait, for each one that may run.
 const WAITING: usize = 17;
@@ -144,7 +144,7 @@ impl Probes {
         self.running.insert(node.clone());
         self.last.insert(node.clone(), now);
         let generation = book.generation(&node);
-        Some(Probe { node, generation, deadline: now + self.options.timeout })
+        Some(Probe { node, generation, deadline: after(now, self.options.timeout) })
     }
 
     /// A probe has ended, in whatever way.

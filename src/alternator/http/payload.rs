@@ -4,7 +4,7 @@ use std::{
     convert::Infallible,
     pin::Pin,
     sync::{
-        Arc,
+        Arc, OnceLock,
         atomic::{AtomicU8, Ordering},
     },
     task::{Context, Poll},
@@ -12,6 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
+use tokio::time::Instant;
 
 /// An HTTP client has it.
 const BEGUN: u8 = 0;
@@ -20,12 +21,19 @@ const QUEUED: u8 = 1;
 /// The body was taken up: before that not a byte of the request was sent.
 const TAKEN: u8 = 2;
 
+/// How far an attempt is, and since when it is on a connection.
+#[derive(Debug, Default)]
+struct Way {
+    step: AtomicU8,
+    since: OnceLock<Instant>,
+}
+
 /// The bytes of a request; cheap to clone.
 #[derive(Clone, Debug, Default)]
 pub struct Payload {
     bytes: Bytes,
     /// How far it is on its way.
-    way: Option<Arc<AtomicU8>>,
+    way: Option<Arc<Way>>,
 }
 
 impl Payload {
@@ -35,9 +43,9 @@ impl Payload {
         &self.bytes
     }
 
-    /// The same bytes for one attempt, with the flag that tells whether it was begun to be sent.
+    /// The same bytes for one attempt, with what tells since when it is being sent.
     pub(in crate::alternator) fn watched(&self) -> (Self, Sent) {
-        let way = Arc::new(AtomicU8::new(BEGUN));
+        let way = Arc::new(Way::default());
         (Self { bytes: self.bytes.clone(), way: Some(Arc::clone(&way)) }, Sent(way))
     }
 
@@ -47,29 +55,37 @@ impl Payload {
     }
 
     fn take_up(&self) {
+        if let Some(way) = &self.way {
+            way.since.get_or_init(Instant::now);
+        }
         self.is_now(TAKEN);
     }
 
     fn is_now(&self, step: u8) {
         if let Some(way) = &self.way {
-            way.store(step, Ordering::Release);
+            way.step.store(step, Ordering::Release);
         }
     }
 }
 
 /// Whether an attempt may have reached the server.
 #[derive(Clone, Debug)]
-pub(in crate::alternator) struct Sent(Arc<AtomicU8>);
+pub(in crate::alternator) struct Sent(Arc<Way>);
 
 impl Sent {
     /// `false` proves that not a byte was sent.
     pub(in crate::alternator) fn maybe(&self) -> bool {
-        self.0.load(Ordering::Acquire) == TAKEN
+        self.0.step.load(Ordering::Acquire) == TAKEN
     }
 
     /// Whether it waits behind other requests of this client: that says nothing of the node.
     pub(in crate::alternator) fn is_queued(&self) -> bool {
-        self.0.load(Ordering::Acquire) == QUEUED
+        self.0.step.load(Ordering::Acquire) == QUEUED
+    }
+
+    /// Since when it is on a connection.
+    pub(in crate::alternator) fn since(&self) -> Option<Instant> {
+        self.0.since.get().copied()
     }
 }
 

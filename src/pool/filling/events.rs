@@ -8,7 +8,7 @@ use tokio::{task::Id, time::Instant};
 use super::{Event, Filling, Shape, Ticket};
 use crate::{
     config::Config,
-    connection::{Connection, ConnectionError},
+    connection::{Connection, ConnectionError, after},
     endpoint::Endpoint,
     establish::reason,
     pool::{
@@ -178,7 +178,7 @@ impl Filling {
         let mut facts = self.node.facts();
         let was_down = matches!(facts.standing, Standing::Down | Standing::ForcedDown { .. });
         if forced {
-            let until = Instant::now() + self.opener.config().pool.max_delay;
+            let until = after(Instant::now(), self.opener.config().pool.max_delay);
             facts.standing = Standing::ForcedDown { reason: Arc::clone(&error), until };
             self.retry = Some(until);
         } else if !connected {
