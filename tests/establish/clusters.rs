@@ -51,6 +51,7 @@ async fn foreign_at_every_address() {
 
 /// connect 63: an address that is refused after its handshake latches nothing.
 /// connect D7: only the accepted connection does.
+/// connect 151: not the name of its cluster, nor its version.
 /// scenario H4: no imprint of another cluster's name and lower version, and a later node of ours is accepted.
 /// reviewer 37: shared facts are written on acceptance only.
 #[tokio::test(start_paused = true)]

@@ -35,6 +35,8 @@ async fn all_count(scene: &Scene, handle: &PrometheusHandle, before: &Scraped) -
 }
 
 /// connect D32: node series are labelled by host id alone; a pin, a refresh and another address touch none of them.
+/// connect 107: what a node is called names no series, so no other text for a proxy renames one.
+/// connect 152: writes that go on while nodes are exchanged bring no old series back.
 /// connect 118: a node that gets another endpoint keeps its series, and only the info series says how it is called.
 /// connect 119: pinning a node changes no series.
 /// connect 120: a node that was reached by a name and is listed by an address goes on in the same series.

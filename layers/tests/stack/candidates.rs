@@ -57,6 +57,7 @@ proptest! {
 /// scenario S3: duplicate records: each address dialled once.
 /// report 3: [x, x, y] with x dead costs one dial of x.
 /// connect D2: never two dials of one address in one connect.
+/// connect 150: duplicate records are collapsed.
 /// connect D3: the cap counts what is left after duplicates are gone.
 #[tokio::test(start_paused = true)]
 async fn duplicates_cost_nothing_and_take_no_place_under_the_cap() {

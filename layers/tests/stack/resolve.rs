@@ -144,6 +144,7 @@ async fn a_lookup_that_never_answers_ends_at_its_limit() {
 }
 
 /// connect D10: the limit of a lookup is a setting, and may be left to the resolver.
+/// connect 153: a lookup has a deadline, whoever resolves.
 #[tokio::test(start_paused = true)]
 async fn the_limit_of_a_lookup_is_a_setting() {
     let slow = service_fn(async |_: Address| {
