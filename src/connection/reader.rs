@@ -8,14 +8,14 @@ use std::task::{Context, Poll, ready};
 use bytes::BytesMut;
 use tokio::io::{AsyncRead, AsyncReadExt, ReadBuf};
 
-use crate::protocol::envelope::decode_response;
+use crate::protocol::envelope::{COPY_BELOW, decode_response};
 use crate::protocol::{Envelope, FrameError, HEADER_LEN, Header, SegmentDecoder};
 
-/// How much is read at once.
+/// How much is read at once where much comes.
 const READ: usize = 16 * 1024;
 
-/// How much is read at once while there is no buffer: an idle connection has none.
-const FIRST: usize = 2 * 1024;
+/// How much is read at once until a read fills it, or an answer takes part of the buffer along.
+const READ_LITTLE: usize = READ / 4;
 
 /// How much more is read at once while a long answer comes in.
 const READ_LONG: usize = 256 * 1024;
@@ -24,6 +24,8 @@ const READ_LONG: usize = 256 * 1024;
 #[derive(Debug)]
 pub(super) struct Reader {
     input: BytesMut,
+    /// How much room the buffer is given.
+    wanted: usize,
     max_body: u32,
     /// Set from the moment envelopes travel in segments.
     segments: Option<SegmentDecoder>,
@@ -31,7 +33,7 @@ pub(super) struct Reader {
 
 impl Reader {
     pub(super) fn new(max_body: u32) -> Self {
-        Self { input: BytesMut::new(), max_body, segments: None }
+        Self { input: BytesMut::new(), wanted: READ_LITTLE, max_body, segments: None }
     }
 
     /// From here on envelopes travel in segments.
@@ -59,18 +61,23 @@ impl Reader {
         }
         let room = self.room();
         if self.input.capacity() - self.input.len() < room {
-            self.input.reserve(room.max(READ.saturating_sub(self.input.len())));
+            self.input.reserve(room.max(self.wanted.saturating_sub(self.input.len())));
         }
-        pin!(io.read_buf(&mut self.input)).poll(cx)
+        let read = pin!(io.read_buf(&mut self.input)).poll(cx);
+        if self.input.len() == self.input.capacity() {
+            self.wanted = READ;
+        }
+        read
     }
 
+    /// Reads while there is no buffer: an idle connection has none.
     fn poll_first<IO: AsyncRead + Unpin>(&mut self, io: &mut IO, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
-        let mut first = [MaybeUninit::uninit(); FIRST];
+        let mut first = [MaybeUninit::uninit(); READ_LITTLE];
         let mut first = ReadBuf::uninit(&mut first);
         ready!(Pin::new(io).poll_read(cx, &mut first))?;
         let read = first.filled();
         if !read.is_empty() {
-            self.input.reserve(READ);
+            self.input.reserve(READ_LITTLE);
             self.input.extend_from_slice(read);
         }
         Poll::Ready(Ok(read.len()))
@@ -80,6 +87,7 @@ impl Reader {
     pub(super) fn rest(&mut self) {
         if self.input.is_empty() {
             self.input = BytesMut::new();
+            self.wanted = READ_LITTLE;
         }
     }
 
@@ -87,13 +95,13 @@ impl Reader {
     fn room(&self) -> usize {
         let received = self.input.len();
         if received < READ {
-            return READ / 4;
+            return READ_LITTLE;
         }
         let missing = match (&self.segments, Header::peek(&self.input, self.max_body)) {
             (None, Ok(Some(header))) => (HEADER_LEN + header.length as usize).saturating_sub(received),
             _ => received,
         };
-        missing.min(received).clamp(READ / 4, READ_LONG)
+        missing.min(received).clamp(READ_LITTLE, READ_LONG)
     }
 
     /// The next envelope; `None` when more bytes are needed.
@@ -103,6 +111,9 @@ impl Reader {
             None => decode_response(&mut self.input, self.max_body),
             Some(segments) => segments.decode(&mut self.input),
         }?;
+        if next.as_ref().is_some_and(|envelope| envelope.body.len() >= COPY_BELOW) {
+            self.wanted = READ;
+        }
         if next.as_ref().is_some_and(|envelope| envelope.body.len() > READ_LONG) {
             // A buffer that grew for one long answer is that answer's alone.
             self.input = BytesMut::from(&self.input[..]);
