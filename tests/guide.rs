@@ -24,3 +24,29 @@ fn every_feature_has_its_test() {
     }
     assert!(named > 80, "{named} tests are named");
 }
+
+/// connect 143: a page on the resolution of addresses, by the layers that do it.
+/// connect 144: notes on what is different: names stay names, the option that does nothing, the fall-back and its cost, no
+/// DOWN for what was never a node, one error entry per contact point, and the contract of hooks.
+#[test]
+fn what_the_pages_must_say() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/guide");
+    let said = |page: &str, words: &[&str]| {
+        let text = fs::read_to_string(root.join(page)).unwrap();
+        for word in words {
+            assert!(text.contains(word), "{page} does not speak of {word:?}");
+        }
+    };
+    let layers = ["stays a name", "ResolveLayer", "ShuffleCapLayer", "FallbackLayer", "PinLayer", "250 ms"];
+    said("address_resolution.md", &layers);
+    let notes = [
+        "keep what they got",
+        "advanced.resolve-contact-points",
+        "fallback-to-original-contact-points",
+        "one error entry per contact point",
+        "DOWN",
+        "costs",
+        "hook of yours",
+    ];
+    said("coming_from_other_drivers.md", &notes);
+}

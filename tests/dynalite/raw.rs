@@ -56,6 +56,7 @@ async fn table(client: &AlternatorClient, name: &str) {
 }
 
 /// alternator 10.1: items, conditions, batches, pages, and a scan, signed and compressed, over nodes that check.
+/// alternator 8: there is a client for Rust (ALB 86).
 async fn items(server: SocketAddr) {
     let cluster = fronts(server).await;
     let alternator = client(&cluster, |builder| builder).await;
