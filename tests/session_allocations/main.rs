@@ -10,11 +10,8 @@ use std::alloc::System;
 
 use futures_util::future::join_all;
 use messina::protocol::ProtocolVersion;
-use messina::topology::{Tablet, Tablets, Token};
 use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
-
-use uuid::Uuid;
 
 use server::Canned;
 use through_session::ThroughSession;
@@ -24,9 +21,6 @@ static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
 
 const ROUNDS: usize = 50;
 const CONCURRENCY: usize = 64;
-
-/// One test at a time: the allocator counts all.
-static ALONE: tokio::sync::Mutex<()> = tokio::sync::Mutex::const_new(());
 
 /// Answers in the same thread, without allocating once its buffers have grown.
 async fn serve(mut io: DuplexStream) {
@@ -50,7 +44,6 @@ async fn rounds(client: &ThroughSession, rounds: usize) {
 /// columns: the values, and the answer's body.
 #[tokio::test(start_paused = true)]
 async fn at_most_two_per_request() {
-    let _alone = ALONE.lock().await;
     let (near, far) = tokio::io::duplex(1 << 20);
     tokio::spawn(serve(far));
     let client = ThroughSession::open(near, ProtocolVersion::V4).await;
@@ -68,18 +61,4 @@ async fn at_most_two_per_request() {
     let requests = ROUNDS * CONCURRENCY;
     let per_request = (long - short) as f64 / requests as f64;
     assert!((1.0..=2.0).contains(&per_request), "{per_request} allocations per request");
-}
-
-/// driver 2.1: looking a tablet up allocates nothing.
-#[tokio::test]
-async fn none_for_a_tablet() {
-    let _alone = ALONE.lock().await;
-    let mut tablets = Tablets::default();
-    for n in 0..1000 {
-        tablets = tablets.with(Tablet::new(Token(n * 100), Token(n * 100 + 99), [(Uuid::from_u128(1), 0)]).unwrap());
-    }
-    let region = Region::new(ALLOCATOR);
-    let found = (0..100_000).filter(|token| tablets.of(Token(*token)).is_some()).count();
-    let change = region.change();
-    assert_eq!((found, change.allocations, change.reallocations), (99_000, 0, 0));
 }

@@ -6,7 +6,7 @@ use messina::config::Draft;
 use messina::connection::{Limits, Opening};
 use messina::protocol::ProtocolVersion;
 use messina::protocol::request::{Options, Startup};
-use messina::topology::{NodeInfo, NodeList, Snapshot, Strategy, Token};
+use messina::topology::{NodeInfo, NodeList, Snapshot, Strategy, Tablet, Tablets, Token};
 use messina::{Request, Session};
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 use uuid::Uuid;
@@ -33,6 +33,20 @@ fn look_ups_allocate_nothing() {
         }
     });
     assert_eq!(cost.count_total, 0);
+}
+
+/// driver 2.1: looking a tablet up allocates nothing.
+#[test]
+fn a_tablet_is_found_without_an_allocation() {
+    let mut tablets = Tablets::default();
+    for n in 0..1000 {
+        tablets = tablets.with(Tablet::new(Token(n * 100), Token(n * 100 + 99), [(Uuid::from_u128(1), 0)]).unwrap());
+    }
+    let mut found = 0;
+    let cost = allocation_counter::measure(|| {
+        found = (0..100_000).filter(|token| black_box(tablets.of(Token(*token))).is_some()).count();
+    });
+    assert_eq!((found, cost.count_total), (99_000, 0));
 }
 
 async fn serve(mut io: DuplexStream) {
