@@ -120,7 +120,13 @@ impl Connection {
     /// The wait of a request on an idle connection counts from [`picked`](Self::picked).
     #[inline]
     pub fn silent_for(&self, now: Instant) -> Duration {
-        self.shared().silent_for(now)
+        Duration::from_nanos(self.silent_nanos(now))
+    }
+
+    /// The same in nanoseconds, which are quicker to reckon with.
+    #[inline]
+    pub(crate) fn silent_nanos(&self, now: Instant) -> u64 {
+        self.shared().silent_nanos(now)
     }
 
     /// Has its numbers told to whom it belongs to; only the first call counts.

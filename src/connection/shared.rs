@@ -171,12 +171,12 @@ impl Shared {
 
     /// How long, at `now`, nothing has been answered while something waited.
     #[inline]
-    pub(super) fn silent_for(&self, now: Instant) -> Duration {
+    pub(super) fn silent_nanos(&self, now: Instant) -> u64 {
         if self.in_flight() == 0 {
-            return Duration::ZERO;
+            return 0;
         }
         let since = self.last_answer.load(Ordering::Relaxed).max(self.waiting_since.load(Ordering::Relaxed));
-        Duration::from_nanos(self.nanos(now).saturating_sub(since))
+        self.nanos(now).saturating_sub(since)
     }
 
     /// Nanoseconds since it was opened: enough for five hundred years.

@@ -1,6 +1,6 @@
 //! Which of the nodes that may answer a request is asked.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use arc_swap::Guard;
 use tokio::time::Instant;
@@ -11,15 +11,17 @@ use super::{
 };
 use crate::{connection::Connection, protocol::Sharding};
 
+/// In nanoseconds, as everything here.
+const MILLI: u64 = 1_000_000;
 /// A node that says nothing for so long while requests wait on it is asked whether it lives. Until it answers, others are
 /// taken if there are any: when a node freezes, those that wait for it may be as silent with what they were asked, but
 /// they answer this.
-const SILENCE: Duration = Duration::from_millis(20);
+const SILENCE: u64 = 20 * MILLI;
 /// Of two nodes the lesser loaded is taken, unless it too lets requests wait for so long without any answer: then the
 /// third is looked at.
-const HESITATION: Duration = Duration::from_millis(8);
+const HESITATION: u64 = 8 * MILLI;
 /// Where the order of the nodes matters, one is passed over when it has been silent for so long.
-const LONG: Duration = Duration::from_millis(500);
+const LONG: u64 = 500 * MILLI;
 /// So many nodes are looked at even then.
 const MOST: u8 = 4;
 

@@ -1,6 +1,6 @@
 //! The connections of a node at one moment; requests read it without a lock.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use tokio::time::Instant;
 
@@ -88,8 +88,8 @@ pub(super) struct Wait {
     /// fourfold, after a second ten thousandfold. So a frozen node loses its traffic to nodes that are merely busy, and
     /// also to those that stall with most of what they do since they wait for the frozen one.
     pub(super) load: u64,
-    /// How long nothing has been answered while something waited.
-    pub(super) silent: Duration,
+    /// For how many nanoseconds nothing has been answered while something waited.
+    pub(super) silent: u64,
 }
 
 impl Wait {
@@ -97,12 +97,11 @@ impl Wait {
     fn of(connection: &Connection, now: Instant) -> Self {
         let in_flight = connection.in_flight() as u64;
         if in_flight == 0 {
-            return Self { load: 0, silent: Duration::ZERO };
+            return Self { load: 0, silent: 0 };
         }
-        let silent = connection.silent_for(now);
-        // Nearly milliseconds, without a division.
-        let millis = silent.as_secs().saturating_mul(1024).saturating_add(u64::from(silent.subsec_nanos() >> 20));
-        let weight = millis.saturating_add(10);
-        Self { load: in_flight.saturating_mul(weight.saturating_mul(weight)), silent }
+        let silent = connection.silent_nanos(now);
+        // Nearly milliseconds, without a division; after five hours it weighs no more, so that nothing overflows.
+        let weight = (silent >> 20).min(1 << 24) + 10;
+        Self { load: in_flight * (weight * weight), silent }
     }
 }

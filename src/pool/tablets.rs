@@ -16,14 +16,17 @@ use crate::topology::{Snapshot, Tablet, Tablets, schema::Schema};
 #[derive(Debug, Default)]
 pub(crate) struct TableTablets {
     known: ArcSwap<Tablets>,
+    /// Whether a tablet was ever told of: most tables have none, and requests then look no further.
+    told: AtomicBool,
     /// Whether the session's schema has, or had, this table.
     listed: AtomicBool,
 }
 
 impl TableTablets {
+    /// What is known; `None` while nothing was ever told.
     #[inline]
-    pub(crate) fn load(&self) -> Guard<Arc<Tablets>> {
-        self.known.load()
+    pub(crate) fn load(&self) -> Option<Guard<Arc<Tablets>>> {
+        self.told.load(Ordering::Acquire).then(|| self.known.load())
     }
 
     /// The server told of a tablet.
@@ -31,6 +34,7 @@ impl TableTablets {
         // Requests that were under way together are told the same.
         if self.known.load().of(tablet.last()) != Some(tablet) {
             self.known.rcu(|known| known.with(tablet.clone()));
+            self.told.store(true, Ordering::Release);
         }
     }
 

@@ -59,7 +59,7 @@ impl Inner {
         let (prepared, token) = bound.target()?;
         let in_order = prepared.is_lwt();
         // A table's data is in tablets or on the ring; tablets are known from what the server told.
-        let tablets = prepared.shared().tablets.as_ref().map(|tablets| tablets.load());
+        let tablets = prepared.shared().tablets.as_ref().and_then(|tablets| tablets.load());
         if let Some(tablet) = tablets.as_ref().and_then(|tablets| tablets.of(token)) {
             let wanted = Wanted { replicas: Replicas::Tablet(tablet.replicas()), token, in_order };
             return routing.pick(wanted, tried, now, self.nodes.turn());
