@@ -2,7 +2,7 @@
 
 use std::sync::{
     Arc,
-    atomic::{AtomicBool, Ordering},
+    atomic::{AtomicBool, AtomicUsize, Ordering},
 };
 
 use futures_util::FutureExt;
@@ -19,17 +19,23 @@ use crate::support::{SECOND, World, settle, settled};
 
 const QUERY: &str = "SELECT id FROM ks.t";
 
-/// Panics where it is told to.
+/// Panics where it is told to, and counts that.
 #[derive(Clone, Debug, Default)]
-struct Armed(Arc<AtomicBool>);
+struct Armed {
+    armed: Arc<AtomicBool>,
+    times: Arc<AtomicUsize>,
+}
 
 impl Armed {
     fn set(&self, armed: bool) {
-        self.0.store(armed, Ordering::Relaxed);
+        self.armed.store(armed, Ordering::Relaxed);
     }
 
     fn go_off(&self) {
-        assert!(!self.0.load(Ordering::Relaxed), "as it was told to");
+        if self.armed.load(Ordering::Relaxed) {
+            self.times.fetch_add(1, Ordering::Relaxed);
+            panic!("as it was told to");
+        }
     }
 }
 
@@ -66,6 +72,7 @@ async fn survives(what: &str, hook: impl FnOnce(SessionBuilder, Armed) -> Sessio
     cluster.push(&Push::topology("NEW_NODE", cluster.node(1).addr()));
     tokio::time::sleep(2 * SECOND).await;
     let _ = session.refresh_topology().await;
+    assert!(armed.times.load(Ordering::Relaxed) >= 2, "{what}: asked after the event, and when it was refreshed");
     assert!(!session.is_closed(), "{what}");
     armed.set(false);
     session.refresh_topology().await.unwrap_or_else(|error| panic!("{what}: {error}"));

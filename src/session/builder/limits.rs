@@ -139,7 +139,7 @@ impl SessionBuilder {
 
     /// Reads the schema of these keyspaces only: names, or patterns in which `*` stands for anything; `!` before one leaves
     /// out what it matches, and where nothing else is said everything else is read. All but `!system` and `!system_*` by
-    /// default. See [`KeyspaceRules`](crate::config::KeyspaceRules).
+    /// default. See [`KeyspaceRules`](crate::config::KeyspaceRules). Requests to tables of other keyspaces go to any node.
     pub fn schema_keyspaces<R: Into<String>>(mut self, rules: impl IntoIterator<Item = R>) -> Self {
         self.draft.schema_keyspaces = rules.into_iter().map(Into::into).collect();
         self
