@@ -57,7 +57,14 @@ impl Connection {
     /// # Errors
     /// [`TrySendError`]; the request was not sent.
     pub fn try_send<R: Request + ?Sized>(&self, request: &R) -> Result<Reply, TrySendError> {
-        let stream = self.shared().send(request, false)?;
+        let stream = self.shared().send(request, false, None)?;
+        Ok(Reply::new(Arc::clone(self.shared()), stream))
+    }
+
+    /// The same by who knows what time it is.
+    #[inline]
+    pub(crate) fn try_send_at<R: Request + ?Sized>(&self, request: &R, now: Instant) -> Result<Reply, TrySendError> {
+        let stream = self.shared().send(request, false, Some(now))?;
         Ok(Reply::new(Arc::clone(self.shared()), stream))
     }
 
@@ -109,15 +116,7 @@ impl Connection {
         self.shared().is_open()
     }
 
-    /// Tells that a request is about to be sent at `now`. Takes no lock.
-    #[inline]
-    pub fn picked(&self, now: Instant) {
-        self.shared().picked(now);
-    }
-
     /// How long, at `now`, nothing has been answered while something waited; zero if nothing waits. Takes no lock.
-    ///
-    /// The wait of a request on an idle connection counts from [`picked`](Self::picked).
     #[inline]
     pub fn silent_for(&self, now: Instant) -> Duration {
         Duration::from_nanos(self.silent_nanos(now))
@@ -137,6 +136,12 @@ impl Connection {
     /// Requests on the connection: waiting, answered and not taken yet, and orphans. Takes no lock.
     pub fn in_flight(&self) -> usize {
         self.shared().in_flight()
+    }
+
+    /// Requests whose answer is due, be it waited for or not. Takes no lock.
+    #[inline]
+    pub(crate) fn due(&self) -> usize {
+        self.shared().due()
     }
 
     /// Requests that were given up while their answer is still due. Takes no lock.
@@ -200,7 +205,7 @@ impl<R: Request> Service<R> for Connection {
         if held {
             self.permit = Permit::None;
         }
-        match self.shared().send(&request, held) {
+        match self.shared().send(&request, held, None) {
             Ok(stream) => Reply::new(Arc::clone(self.shared()), stream),
             Err(error) => Reply::failed(error.into()),
         }

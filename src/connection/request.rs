@@ -1,5 +1,7 @@
 //! How a request gets onto a connection: one encode, the values serialized before.
 
+use tokio::time::Instant;
+
 use super::error::TrySendError;
 use super::outgoing::CHUNK;
 use super::shared::Shared;
@@ -8,8 +10,14 @@ use crate::protocol::request::{self, Request};
 use crate::protocol::{Dialect, HEADER_LEN, Opcode};
 
 impl Shared {
-    /// Queues a request and takes a stream for it. `permit` says that room is reserved, and is used up in any case.
-    pub(super) fn send<R: Request + ?Sized>(&self, request: &R, permit: bool) -> Result<u16, TrySendError> {
+    /// Queues a request and takes a stream for it. `permit` says that room is reserved, and is used up in any case; `now`
+    /// spares a look at the clock.
+    pub(super) fn send<R: Request + ?Sized>(
+        &self,
+        request: &R,
+        permit: bool,
+        now: Option<Instant>,
+    ) -> Result<u16, TrySendError> {
         let dialect = self.dialect();
         let body = match request.body_len(dialect) {
             Ok(body) => body,
@@ -50,6 +58,9 @@ impl Shared {
         };
         state.queued += length as u64;
         let end = state.queued;
+        if state.slots.due() == 0 {
+            self.waits_from(now.unwrap_or_else(Instant::now));
+        }
         state.slots.take(end);
         self.publish(&state);
         let driver = state.wake_idle_driver();

@@ -30,7 +30,7 @@ pub(super) struct Shared {
     queued: AtomicU64,
     opened: Instant,
     last_answer: AtomicU64,
-    /// Since when something waits, in nanoseconds after `opened`; set by who picks the connection.
+    /// Since when something waits, in nanoseconds after `opened`.
     waiting_since: AtomicU64,
     /// New requests are taken; in step with what stands under the lock.
     open: AtomicBool,
@@ -117,6 +117,7 @@ impl Shared {
     }
 
     /// Requests whose answer is due.
+    #[inline]
     pub(super) fn due(&self) -> usize {
         self.due.load(Ordering::Relaxed)
     }
@@ -161,18 +162,16 @@ impl Shared {
         self.open.load(Ordering::Acquire)
     }
 
-    /// A request is about to be sent at `now`: if it is the only one, it waits from then on.
+    /// A request that is the only one waits from then on.
     #[inline]
-    pub(super) fn picked(&self, now: Instant) {
-        if self.in_flight() == 0 {
-            self.waiting_since.store(self.nanos(now), Ordering::Relaxed);
-        }
+    pub(super) fn waits_from(&self, now: Instant) {
+        self.waiting_since.store(self.nanos(now), Ordering::Relaxed);
     }
 
     /// How long, at `now`, nothing has been answered while something waited.
     #[inline]
     pub(super) fn silent_nanos(&self, now: Instant) -> u64 {
-        if self.in_flight() == 0 {
+        if self.due() == 0 {
             return 0;
         }
         let since = self.last_answer.load(Ordering::Relaxed).max(self.waiting_since.load(Ordering::Relaxed));

@@ -84,20 +84,25 @@ impl<'a> Choice<'a> {
         self.take()
     }
 
+    /// The node alone, for one who may yet take another.
+    pub(super) fn node(self) -> Option<&'a Arc<Node>> {
+        let best = self.best?;
+        best.look_closer(self.now);
+        Some(best.node)
+    }
+
     #[inline]
     fn is_dubious(&self) -> bool {
         self.best.as_ref().is_some_and(|best| best.rank.0 || best.wait.silent >= HESITATION)
     }
 
-    /// The node and its connection, on which a request waits from now on; `None` if none was connected.
+    /// The node and its connection; `None` if none was connected.
     #[inline]
     pub(super) fn take(self) -> Option<(Arc<Node>, Arc<Connection>)> {
         let best = self.best?;
         // There was no better one; but it is known by this alone that something is wrong.
         best.look_closer(self.now);
-        let connection = &best.live.slots[best.place].connection;
-        connection.picked(self.now);
-        Some((Arc::clone(best.node), Arc::clone(connection)))
+        Some((Arc::clone(best.node), Arc::clone(&best.live.slots[best.place].connection)))
     }
 }
 

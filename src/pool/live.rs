@@ -84,7 +84,7 @@ impl Live {
 /// What there is to wait for on a connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wait {
-    /// Its requests in flight, weighed by how long it has been silent while they waited: after ten milliseconds of silence
+    /// The requests that it has yet to answer, weighed by how long it has been silent while they waited: after ten milliseconds of silence
     /// fourfold, after a second ten thousandfold. So a frozen node loses its traffic to nodes that are merely busy, and
     /// also to those that stall with most of what they do since they wait for the frozen one.
     pub(super) load: u64,
@@ -95,13 +95,13 @@ pub(super) struct Wait {
 impl Wait {
     #[inline]
     fn of(connection: &Connection, now: Instant) -> Self {
-        let in_flight = connection.in_flight() as u64;
-        if in_flight == 0 {
+        let due = connection.due() as u64;
+        if due == 0 {
             return Self { load: 0, silent: 0 };
         }
         let silent = connection.silent_nanos(now);
         // Nearly milliseconds, without a division; after five hours it weighs no more, so that nothing overflows.
         let weight = (silent >> 20).min(1 << 24) + 10;
-        Self { load: in_flight * (weight * weight), silent }
+        Self { load: due * (weight * weight), silent }
     }
 }

@@ -59,7 +59,7 @@ impl Trying {
         self.known = bound.as_prepared().map(|prepared| prepared.shared().known.load_full());
         let message = bound.message(self.known.as_deref(), from, dialect, config, (consistency, deadline.timestamp()));
         self.reply = Some(match held {
-            None => self.connection.try_send(&message)?,
+            None => self.connection.try_send_at(&message, self.since)?,
             Some(mut handle) => handle.call(&message),
         });
         Ok(())

@@ -8,7 +8,7 @@ use std::{
 use messina::{
     Session, Statement,
     error::Kind,
-    testkit::{Answer, Stage, rows},
+    testkit::{Answer, ConnectionLog, Fault, Stage, rows},
 };
 use tokio::time::Instant;
 
@@ -201,4 +201,67 @@ async fn a_silent_node_is_asked() {
     let longest = took.iter().max().unwrap();
     assert!(*longest < 7 * SECOND, "{longest:?}");
     drop(session);
+}
+
+/// So many requests at once; how many of them each node got.
+async fn at_once(world: &World, session: &Session, requests: usize) -> [usize; 3] {
+    let before = [0, 1, 2].map(|index| world.node(index).count(Stage::Query));
+    let requests: Vec<_> = (0..requests)
+        .map(|_| {
+            let session = session.clone();
+            tokio::spawn(async move { session.execute(QUERY, ()).await.map(drop) })
+        })
+        .collect();
+    for request in requests {
+        request.await.unwrap().unwrap();
+    }
+    [0, 1, 2].map(|index| world.node(index).count(Stage::Query) - before[index])
+}
+
+/// driver 7.12: a node that had nothing to do was not silent: what is sent to it beside requests, the next page of a
+/// result, or a heartbeat, waits from then on, and takes it no requests away.
+#[tokio::test(start_paused = true)]
+async fn idle_is_not_silent() {
+    let (world, session) = three_nodes(Duration::from_millis(3)).await;
+    let even = |counts: [usize; 3]| assert!(counts.iter().all(|count| (8..=12).contains(count)), "{counts:?}");
+    // All nodes are told of a statement that one has prepared.
+    let idle = async || tokio::time::sleep(5 * SECOND).await;
+    idle().await;
+    world.cluster.fault(Stage::Prepare, Fault::Delay(Duration::from_millis(10)));
+    session.prepare(QUERY).await.unwrap();
+    even(at_once(&world, &session, 30).await);
+
+    let pages = "SELECT many FROM ks.t";
+    world.cluster.prime(pages, rows!["id int"; (1,), (2,), (3,)]);
+    let result = session.execute(&Statement::new(pages).with_page_size(1), ()).await.unwrap();
+    idle().await;
+    let mut next = Box::pin(result.next_page());
+    assert!(futures_util::poll!(next.as_mut()).is_pending());
+    even(at_once(&world, &session, 30).await);
+    assert!(next.await.unwrap().is_some());
+
+    world.node(1).fault(Stage::Heartbeat, Fault::Delay(Duration::from_millis(10)));
+    let heartbeats = world.node(1).count(Stage::Heartbeat);
+    tokio::time::sleep(30 * SECOND - Duration::from_millis(100)).await;
+    let sent = |log: &[&ConnectionLog]| log.iter().map(|one| one.count(Stage::Heartbeat)).sum::<usize>() > heartbeats;
+    world.node(1).wait_for(SECOND, sent).await.unwrap();
+    even(at_once(&world, &session, 30).await);
+}
+
+/// driver 7.12: an answer that has come, and that nobody takes, is no silence either.
+#[tokio::test(start_paused = true)]
+async fn an_answer_that_nobody_takes() {
+    let (world, session) = three_nodes(Duration::from_millis(3)).await;
+    let mut kept = Box::pin(session.execute(QUERY, ()));
+    assert!(futures_util::poll!(kept.as_mut()).is_pending());
+    tokio::time::sleep(5 * SECOND).await;
+    let asked = [0, 1, 2].map(|index| world.node(index).count(Stage::Heartbeat));
+    let counts = at_once(&world, &session, 30).await;
+    assert!(counts.iter().all(|count| (8..=12).contains(count)), "{counts:?}");
+    assert_eq!(
+        [0, 1, 2].map(|index| world.node(index).count(Stage::Heartbeat)),
+        asked,
+        "nobody was asked whether it lives"
+    );
+    kept.await.unwrap();
 }
