@@ -39,7 +39,7 @@ use crate::{
     connection::{Compression, Limits},
     endpoint::ContactPoint,
     metrics::Naming,
-    policy::{RetryPolicy, SpeculativePolicy, TimestampGenerator},
+    policy::{BalancingPolicy, RetryPolicy, SpeculativePolicy, TimestampGenerator},
     protocol::ProtocolVersion,
 };
 
@@ -170,6 +170,8 @@ pub struct Config {
     pub(crate) application: [(&'static str, Option<String>); 3],
     /// What follows a try that failed.
     pub retry_policy: Arc<dyn RetryPolicy>,
+    /// Chooses the nodes of requests in place of the session.
+    pub balancing: Option<Arc<dyn BalancingPolicy>>,
     /// Makes write timestamps.
     pub timestamps: Arc<dyn TimestampGenerator>,
     /// When an idempotent request is also sent to another node.

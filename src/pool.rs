@@ -12,6 +12,7 @@ mod open;
 mod routing;
 mod state;
 mod tablets;
+mod view;
 
 pub use self::state::{ConnectionState, NodeState, Purpose, Standing};
 pub(crate) use self::{
@@ -20,4 +21,5 @@ pub(crate) use self::{
     nodes::Nodes,
     routing::{Replicas, Routing, Wanted},
     tablets::TableTablets,
+    view::View,
 };

@@ -13,6 +13,7 @@
 //! ```
 
 mod any_statement;
+mod balancing;
 mod batch;
 mod bound_batch;
 mod builder;
@@ -161,7 +162,8 @@ impl Session {
     /// The node that a try of this request would go to now, after those that were tried; for measurements.
     #[doc(hidden)]
     pub fn next_node(&self, request: &Request, tried: &[Uuid]) -> Option<Uuid> {
-        let (node, _) = self.inner.pick(request.bound(), tried, tokio::time::Instant::now())?;
+        let config = self.inner.config.load();
+        let (node, _) = self.inner.pick(&config, request.bound(), tried, tokio::time::Instant::now())?;
         Some(node.host_id())
     }
 

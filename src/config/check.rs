@@ -148,6 +148,7 @@ impl Draft {
             prepare: self.prepare,
             prepare_timeout: self.prepare_timeout.unwrap_or(self.init_timeout),
             retry_policy: self.retry_policy,
+            balancing: self.balancing,
             timestamps: self.timestamps,
             speculation: self.speculation,
             consistency: self.consistency,

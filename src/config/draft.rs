@@ -11,7 +11,7 @@ use crate::{
     connection::Compression,
     endpoint::{AddressTranslator, ContactPoint, RouteConnection, SniProxy},
     error::ConfigError,
-    policy::{DefaultRetry, MonotonicTimestamps, RetryPolicy, SpeculativePolicy, TimestampGenerator},
+    policy::{BalancingPolicy, DefaultRetry, MonotonicTimestamps, RetryPolicy, SpeculativePolicy, TimestampGenerator},
     protocol::ProtocolVersion,
 };
 
@@ -155,6 +155,8 @@ pub struct Draft {
     pub request_timeout: Duration,
     /// What follows a try that failed: [`DefaultRetry`].
     pub retry_policy: Arc<dyn RetryPolicy>,
+    /// Chooses the nodes of requests in place of the session.
+    pub balancing: Option<Arc<dyn BalancingPolicy>>,
     /// Makes write timestamps: [`MonotonicTimestamps`].
     pub timestamps: Arc<dyn TimestampGenerator>,
     /// When an idempotent request is also sent to another node: never.
@@ -260,6 +262,7 @@ impl Default for Draft {
             local_rack: None,
             request_timeout: Duration::from_secs(10),
             retry_policy: Arc::new(DefaultRetry),
+            balancing: None,
             timestamps: Arc::new(MonotonicTimestamps::new()),
             speculation: None,
             consistency: Consistency::LocalQuorum,

@@ -73,6 +73,7 @@ impl Config {
         self.metrics.clone_from(&before.metrics);
         self.contact_points.clone_from(&before.contact_points);
         self.retry_policy = Arc::clone(&before.retry_policy);
+        self.balancing.clone_from(&before.balancing);
         self.timestamps = Arc::clone(&before.timestamps);
         self.speculation.clone_from(&before.speculation);
         self.connect.seed = before.connect.seed;

@@ -240,7 +240,7 @@ pub const KEYS: &[&str] = &names();
 /// Options that other drivers have and a session has not: how each begins, and what there is instead.
 pub(super) const ELSEWHERE: &[(&str, &str)] = &[
     ("basic.config-reload-interval", "read the file again and call `Session::reconfigure`"),
-    ("basic.load-balancing-policy.class", "the session balances by load within the local data centre; leave it out"),
+    ("basic.load-balancing-policy.class", "call the builder's `balancing_policy` for one of your own, or leave it out"),
     (
         "basic.load-balancing-policy.",
         "set `basic.load-balancing-policy.local-datacenter` and `local-rack`, which are the only ones of these",

@@ -185,6 +185,16 @@ impl Nodes {
         .await
     }
 
+    /// Waits until `pick` gives a node for a request, or no node is about to get its connection.
+    pub(crate) async fn wait_for_node<R>(&self, pick: impl Fn() -> Option<R>) -> Option<R> {
+        self.wait_for(|nodes| match pick() {
+            Some(picked) => Some(Some(picked)),
+            None if nodes.iter().all(|node| node.was_tried()) => Some(None),
+            None => None,
+        })
+        .await
+    }
+
     /// Whether a node is about to get its connection.
     pub(crate) fn any_opening(&self) -> bool {
         self.shared.nodes.load().iter().any(|node| !node.was_tried())

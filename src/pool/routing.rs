@@ -52,10 +52,18 @@ pub(crate) enum Replicas<'a> {
 }
 
 impl Replicas<'_> {
-    fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Self::Ring(replicas) => replicas.len(),
             Self::Tablet(replicas) => replicas.len(),
+        }
+    }
+
+    /// The shard of this node that has the tablet.
+    pub(super) fn shard_at(&self, host_id: Uuid) -> Option<u16> {
+        match self {
+            Self::Ring(_) => None,
+            Self::Tablet(replicas) => replicas.iter().find(|(id, _)| *id == host_id).map(|(_, shard)| *shard),
         }
     }
 }
@@ -125,6 +133,14 @@ impl Routing {
         };
         let near = if self.racks && !in_order { choose(Place::Rack).take_answering() } else { None };
         near.or_else(|| choose(Place::Datacenter).take())
+    }
+
+    /// Who the replica at this place is.
+    pub(super) fn host_id(&self, replicas: Replicas<'_>, at: usize) -> Option<Uuid> {
+        match replicas {
+            Replicas::Ring(replicas) => self.host_ids.get(replicas.get(at)?.get()).copied(),
+            Replicas::Tablet(replicas) => Some(replicas.get(at)?.0),
+        }
     }
 
     /// The replica at this place, and its shard where that is known.

@@ -78,6 +78,7 @@ impl BoundBatch {
             consistency: params.consistency,
             serial_consistency: params.serial_consistency,
             timestamp: params.timestamp,
+            now_in_seconds: params.now_in_seconds,
             keyspace: self.keyspace.as_deref(),
             ..Batch::new(&[])
         };

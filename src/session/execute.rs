@@ -137,6 +137,7 @@ impl Inner {
 
     async fn prepare(self: &Arc<Self>, statement: &Statement, deadline: Deadline) -> Result<Prepared, Error> {
         let (text, keyspace) = (Arc::clone(&statement.text), statement.keyspace.clone());
+        let prepared_in = self.keyspace();
         let mut asked = Statement { text: Arc::clone(&text), keyspace: keyspace.clone(), options: Default::default() };
         asked.options.payload.clone_from(&statement.options.payload);
         let bound = Owned::Alone(Bound::prepare(Arc::new(asked)));
@@ -144,7 +145,7 @@ impl Inner {
         let served_by = result.served_by();
         match result.into_page().into_prepared() {
             Some(answer) => {
-                let prepared = Prepared::new(text, keyspace, Default::default(), answer, |table| {
+                let prepared = Prepared::new(text, (keyspace, prepared_in), Default::default(), answer, |table| {
                     self.nodes.tablets().of(table.ks_name(), table.table_name())
                 });
                 self.prepare_elsewhere(&prepared, served_by.host_id);

@@ -9,6 +9,7 @@ use super::Inner;
 use super::deadline::Deadline;
 use super::failure::{Cause, Failure};
 use super::recovery::Recovery;
+use super::request::Bound;
 use super::trying::Trying;
 use crate::error::{ContactPointFailed, Error, Kind, Try};
 use crate::metrics::TryClass;
@@ -69,6 +70,24 @@ impl Recovery<'_> {
 }
 
 impl Inner {
+    /// No node for the first try of a request: why, as far as known.
+    #[cold]
+    pub(super) fn no_node(&self, bound: &Bound) -> Error {
+        let config = self.config.load();
+        let policy = bound.options().balancing(&config).filter(|_| !self.is_closed() && !self.is_over());
+        let nodes = self.nodes.all();
+        let connected = nodes.iter().filter(|node| node.is_connected()).count();
+        match policy {
+            Some(policy) if connected > 0 => {
+                let of = nodes.len();
+                let message =
+                    format!("the balancing policy {policy:?} chose none of {connected} connected nodes of {of}");
+                Error::new(Kind::NoConnection, message)
+            }
+            _ => self.no_connection(),
+        }
+    }
+
     /// No node has a connection that takes requests: which, and why as far as known.
     pub(super) fn no_connection(&self) -> Error {
         if self.is_closed() {

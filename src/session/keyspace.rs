@@ -25,7 +25,7 @@ impl Session {
     /// The name is case-sensitive and stands without quotes, as at the builder's
     /// [`keyspace`](crate::SessionBuilder::keyspace). Requests that run meanwhile may meet the keyspace before or this one;
     /// those that begin afterwards meet this one. Statements that were prepared before stay in the keyspace that they were
-    /// prepared in. A connection that cannot be told is replaced. Dropping the future does not stop the change.
+    /// prepared in; before protocol v5 a node that has forgotten one cannot be told of it again. A connection that cannot be told is replaced. Dropping the future does not stop the change.
     ///
     /// # Errors
     /// `Kind::Server` if the keyspace does not exist, with nothing changed; `Kind::Config` for what can be no name,
@@ -41,7 +41,7 @@ impl Session {
     /// The keyspace of unqualified table names, if there is one.
     #[must_use]
     pub fn keyspace(&self) -> Option<Arc<str>> {
-        self.inner.opener.as_ref()?.keyspace().name
+        self.inner.keyspace()
     }
 }
 
@@ -54,6 +54,10 @@ enum Refused {
 }
 
 impl Inner {
+    pub(super) fn keyspace(&self) -> Option<Arc<str>> {
+        self.opener.as_ref()?.keyspace().name
+    }
+
     async fn change_keyspace(&self, name: &Arc<str>) -> Result<(), Error> {
         let _one_at_a_time = self.keyspace_turn.lock().await;
         let limit = self.config.load().keyspace_timeout;

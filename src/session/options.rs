@@ -7,7 +7,7 @@ use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::{PagingState, Profile};
 use crate::config::Config;
-use crate::policy::{RetryPolicy, SpeculativePolicy};
+use crate::policy::{BalancingPolicy, RetryPolicy, SpeculativePolicy};
 use crate::protocol::Payload;
 
 /// What a statement says of its own; the rest comes from the session's settings.
@@ -19,6 +19,7 @@ pub(super) struct Options {
     pub(super) timeout: Option<Duration>,
     pub(super) idempotent: Option<bool>,
     pub(super) timestamp: Option<i64>,
+    pub(super) now_in_seconds: Option<i32>,
     pub(super) tracing: bool,
     pub(super) payload: Option<Arc<Payload>>,
     pub(super) paging_state: Option<PagingState>,
@@ -54,6 +55,12 @@ impl Options {
     pub(super) fn retry_policy<'a>(&'a self, config: &'a Config) -> &'a dyn RetryPolicy {
         let own = self.retry.as_deref().or_else(|| self.profile.as_ref()?.inner.retry.as_deref());
         own.unwrap_or(&*config.retry_policy)
+    }
+
+    #[inline]
+    pub(super) fn balancing<'a>(&'a self, config: &'a Config) -> Option<&'a dyn BalancingPolicy> {
+        let profile = self.profile.as_ref().and_then(|profile| profile.inner.balancing.as_deref());
+        profile.or(config.balancing.as_deref())
     }
 
     pub(super) fn speculation<'a>(&'a self, config: &'a Config) -> Option<&'a Arc<dyn SpeculativePolicy>> {
@@ -117,6 +124,14 @@ macro_rules! option_setters {
         #[must_use]
         pub fn with_timestamp(mut self, microseconds: i64) -> Self {
             self.options_mut().timestamp = Some(microseconds);
+            self
+        }
+
+        /// Sets the time that the server takes for now, in seconds since 1970: what expires, and what has expired; needs
+        /// protocol v5.
+        #[must_use]
+        pub fn with_now_in_seconds(mut self, seconds: i32) -> Self {
+            self.options_mut().now_in_seconds = Some(seconds);
             self
         }
 

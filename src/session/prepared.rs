@@ -12,8 +12,9 @@ use super::options::{Options, option_setters, paging_setters};
 use super::request::Bound;
 use crate::error::{Error, Kind};
 use crate::pool::{Routing, TableTablets};
-use crate::protocol::Values;
+use crate::protocol::request::Prepare;
 use crate::protocol::response::{self, ResultMetadata};
+use crate::protocol::{Dialect, Values};
 use crate::topology::ReplicaSets;
 
 /// A prepared statement; cheap to clone.
@@ -38,6 +39,8 @@ struct Inner {
 pub(super) struct Shared {
     pub(super) text: Arc<str>,
     pub(super) keyspace: Option<Arc<str>>,
+    /// The keyspace that the session had.
+    prepared_in: Option<Arc<str>>,
     pub(super) id: Bytes,
     metadata: PreparedMetadata,
     /// In the key's order, not the markers'.
@@ -64,10 +67,20 @@ pub(super) struct Known {
     pub(super) metadata: Arc<ResultMetadata>,
 }
 
+impl Shared {
+    /// What tells a node of the statement again; `now` is the session's keyspace. Where that is another one by now, only v5
+    /// can say in which keyspace the names are.
+    pub(super) fn prepare<'a>(&'a self, now: Option<&str>, dialect: Dialect) -> Prepare<'a> {
+        let elsewhere = self.prepared_in.as_deref().filter(|before| Some(*before) != now);
+        let elsewhere = elsewhere.filter(|_| dialect.version.has_keyspace_option());
+        Prepare { text: &self.text, keyspace: self.keyspace.as_deref().or(elsewhere) }
+    }
+}
+
 impl Prepared {
     pub(super) fn new(
         text: Arc<str>,
-        keyspace: Option<Arc<str>>,
+        (keyspace, prepared_in): (Option<Arc<str>>, Option<Arc<str>>),
         options: Options,
         answer: response::Prepared,
         tablets: impl FnOnce(&TableSpec<'_>) -> Arc<TableTablets>,
@@ -80,6 +93,7 @@ impl Prepared {
             partition_key,
             text,
             keyspace,
+            prepared_in,
             id: answer.id,
             metadata: answer.metadata,
             is_lwt: answer.is_lwt,

@@ -12,7 +12,6 @@ use super::prepared::Shared;
 use super::{Inner, Prepared};
 use crate::connection::Reply;
 use crate::protocol::Dialect;
-use crate::protocol::request::Prepare;
 use crate::protocol::response::{Response, ResultResponse, parse};
 use crate::topology::SessionEvent;
 
@@ -80,7 +79,7 @@ impl Inner {
         let nodes = self.nodes.all();
         let place = nodes.binary_search_by_key(&host_id, |node| node.host_id()).ok()?;
         let connection = nodes[place].connection()?;
-        let request = Prepare { text: &statement.text, keyspace: statement.keyspace.as_deref() };
+        let request = statement.prepare(self.keyspace().as_deref(), connection.dialect());
         Some((connection.try_send(&request).ok()?, connection.dialect()))
     }
 }

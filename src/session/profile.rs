@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
-use crate::policy::{RetryPolicy, SpeculativePolicy};
+use crate::policy::{BalancingPolicy, RetryPolicy, SpeculativePolicy};
 
 /// A named set of options that many statements share; immutable and cheap to clone.
 ///
@@ -35,6 +35,7 @@ pub(super) struct Inner {
     pub(super) timeout: Option<Duration>,
     pub(super) idempotent: Option<bool>,
     pub(super) retry: Option<Arc<dyn RetryPolicy>>,
+    pub(super) balancing: Option<Arc<dyn BalancingPolicy>>,
     pub(super) speculation: Option<Arc<dyn SpeculativePolicy>>,
 }
 
@@ -91,6 +92,12 @@ impl Profile {
     #[must_use]
     pub fn with_speculation(self, policy: impl SpeculativePolicy) -> Self {
         self.change(|inner| inner.speculation = Some(Arc::new(policy)))
+    }
+
+    /// Chooses by this policy the node of each try.
+    #[must_use]
+    pub fn with_balancing_policy(self, policy: impl BalancingPolicy) -> Self {
+        self.change(|inner| inner.balancing = Some(Arc::new(policy)))
     }
 
     fn change(mut self, change: impl FnOnce(&mut Inner)) -> Self {

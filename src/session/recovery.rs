@@ -15,14 +15,13 @@ use super::page::Page;
 use super::request::Bound;
 use super::result_set::Rest;
 use super::room::wait_for_room;
+use super::routing::Picked;
 use super::run::Owned;
 use super::speculate::Hedge;
 use super::trying::Trying;
 use super::{Inner, PagingState, ResultSet};
 use crate::connection::Connection;
 use crate::error::{Error, Try};
-use crate::pool::Node;
-use crate::protocol::request::Prepare;
 use crate::protocol::response::{Response, ResultResponse, parse};
 
 /// Goes on after the first try failed, for as long as that may help and there is time.
@@ -140,9 +139,9 @@ impl Recovery<'_> {
         }
     }
 
-    fn pick(&self, tried: &[Uuid]) -> Option<(Arc<Node>, Arc<Connection>)> {
+    fn pick(&self, tried: &[Uuid]) -> Option<Picked> {
         match self.among {
-            None => self.session.pick(self.bound, tried, Instant::now()),
+            None => self.session.pick(&self.session.config.load(), self.bound, tried, Instant::now()),
             Some(hedge) => hedge.pick(self.session, self.bound),
         }
     }
@@ -161,7 +160,8 @@ impl Recovery<'_> {
             let shared = prepared.shared();
             let mut handle = Connection::clone(&now.connection);
             poll_fn(|cx| handle.poll_room(cx)).await.map_err(|error| Failure::NotSent(Arc::new(error)))?;
-            let request = Prepare { text: &shared.text, keyspace: shared.keyspace.as_deref() };
+            let keyspace = self.session.keyspace();
+            let request = shared.prepare(keyspace.as_deref(), handle.dialect());
             let envelope = handle.call(request).await.map_err(|error| match Failure::from(error) {
                 Failure::Lost(cause) => Failure::NotSent(cause),
                 other => other,

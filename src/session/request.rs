@@ -155,6 +155,14 @@ impl Bound {
         }
     }
 
+    /// The prepared statement that says which table it concerns; of a batch, the first one.
+    pub(super) fn routed_by(&self) -> Option<&Prepared> {
+        match &self.what {
+            What::Batch(batch) => Some(batch.prepared().next()?.0),
+            _ => self.as_prepared(),
+        }
+    }
+
     /// The token of its partition; of a batch, that of the first statement that has one.
     pub(super) fn token(&self) -> Option<Token> {
         self.target().map(|(_, token)| token)
@@ -201,7 +209,7 @@ impl Bound {
             paging_state: from.map(PagingState::as_bytes),
             timestamp,
             skip_metadata,
-            now_in_seconds: None,
+            now_in_seconds: options.now_in_seconds,
             values: &self.values,
         };
         let request = match &self.what {

@@ -7,14 +7,14 @@
 //!
 //! The first try is written by hand, so that the future of a request that goes well is small and moves nothing twice.
 
-use std::future::Future;
+use std::future::{Future, poll_fn};
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use pin_project_lite::pin_project;
-use tokio::time::{Sleep, sleep_until, timeout_at};
+use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Span, field::Empty};
 
 use super::deadline::Deadline;
@@ -23,7 +23,8 @@ use super::failure::Failure;
 use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
-use super::speculate::speculate;
+use super::routing::Picked;
+use super::speculate::{Hedge, speculate};
 use super::trying::Trying;
 use super::{Inner, Request, ResultSet};
 use crate::error::Error;
@@ -206,9 +207,9 @@ fn start<'a>(
         return spread.map_or(State::Over, |spread| State::Boxed(Box::pin(spread)));
     }
     let near = after.and_then(|after| Some((Arc::clone(&after.node), after.node.connection()?)));
-    let Some((node, connection)) = near.or_else(|| session.pick(own, &[], deadline.start())) else {
+    let Some((node, connection)) = near.or_else(|| session.pick(&config, own, &[], deadline.start())) else {
         if session.is_closed() || !session.nodes.any_opening() || session.is_over() {
-            return State::Failed(session.no_connection());
+            return State::Failed(session.no_node(own));
         }
         let waited = bound.take().map(|own| when_connected(session, own, after, deadline));
         return waited.map_or(State::Over, |waited| State::Boxed(Box::pin(waited)));
@@ -228,9 +229,32 @@ async fn when_connected<'a>(
     after: Option<&'a Rest>,
     deadline: Deadline,
 ) -> Result<ResultSet, Error> {
-    match timeout_at(deadline.at(), session.nodes.wait_for_connection()).await {
-        Ok(true) => Running { after, ..Running::bare(session, bound, Some(deadline)) }.await,
-        Ok(false) | Err(_) => Err(session.no_connection()),
+    let pick = || session.pick(&session.config.load(), &bound, &[], Instant::now());
+    match timeout_at(deadline.at(), session.nodes.wait_for_node(pick)).await {
+        Ok(Some(picked)) => run_on(session, picked, bound.into_shared(), after, deadline, None).await,
+        Ok(None) | Err(_) => Err(session.no_node(&bound)),
+    }
+}
+
+/// One run: a try on this node, and what follows when that fails.
+pub(super) async fn run_on(
+    session: &Arc<Inner>,
+    (node, connection): Picked,
+    bound: Arc<Bound>,
+    after: Option<&Rest>,
+    deadline: Deadline,
+    among: Option<&Hedge>,
+) -> Result<ResultSet, Error> {
+    let mut trying = Trying::new(node, connection, Instant::now());
+    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, (None, deadline));
+    let answer = match sent {
+        Ok(()) => timeout_at(deadline.at(), poll_fn(|cx| trying.poll_page(cx, &bound))).await,
+        Err(failure) => Ok(Err(failure)),
+    };
+    match answer {
+        Ok(Ok(page)) => Ok(ResultSet::new(session, page, &trying.node, || Some(Owned::Shared(bound)))),
+        Ok(Err(failure)) => recover(session, bound, after, deadline, trying, failure, among).await,
+        Err(_elapsed) => Err(timed_out(Vec::new(), Some(&trying), deadline)),
     }
 }
 

@@ -8,15 +8,12 @@ use std::task::Poll;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::deadline::Deadline;
-use super::failed::timed_out;
-use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
-use super::run::{Boxed, Owned};
-use super::trying::Trying;
+use super::routing::Picked;
+use super::run::{Boxed, run_on};
 use super::{Inner, ResultSet};
-use crate::connection::Connection;
-use crate::error::{Error, Kind, Try};
+use crate::error::{Error, Kind};
 use crate::policy::SpeculativePolicy;
 use crate::pool::Node;
 
@@ -28,10 +25,10 @@ pub(super) struct Hedge {
 
 impl Hedge {
     /// A node that no run has used, which is now used.
-    pub(super) fn pick(&self, session: &Inner, bound: &Bound) -> Option<(Arc<Node>, Arc<Connection>)> {
+    pub(super) fn pick(&self, session: &Inner, bound: &Bound) -> Option<Picked> {
         let mut used = self.used.lock().unwrap_or_else(PoisonError::into_inner);
         let ids: Vec<_> = used.iter().map(|node| node.host_id()).collect();
-        let picked = session.pick(bound, &ids, Instant::now())?;
+        let picked = session.pick(&session.config.load(), bound, &ids, Instant::now())?;
         used.push(Arc::clone(&picked.0));
         Some(picked)
     }
@@ -121,19 +118,11 @@ async fn run(
     let mut picked = hedge.pick(session, &bound);
     if picked.is_none() && hedge.used.lock().unwrap_or_else(PoisonError::into_inner).is_empty() {
         // The first one: connections may be on their way.
-        let _ = timeout_at(deadline.at(), session.nodes.wait_for_connection()).await;
-        picked = hedge.pick(session, &bound);
+        let waited = session.nodes.wait_for_node(|| hedge.pick(session, &bound));
+        picked = timeout_at(deadline.at(), waited).await.unwrap_or_default();
     }
-    let Some((node, connection)) = picked else { return Err(session.no_connection()) };
-    let mut trying = Trying::new(node, connection, Instant::now());
-    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, (None, deadline));
-    let answer = match sent {
-        Ok(()) => timeout_at(deadline.at(), poll_fn(|cx| trying.poll_page(cx, &bound))).await,
-        Err(failure) => Ok(Err(failure)),
-    };
-    match answer {
-        Ok(Ok(page)) => Ok(ResultSet::new(session, page, &trying.node, || Some(Owned::Shared(bound)))),
-        Ok(Err(failure)) => recover(session, bound, after, deadline, trying, failure, Some(hedge)).await,
-        Err(_elapsed) => Err(timed_out(Vec::<Try>::new(), Some(&trying), deadline)),
+    match picked {
+        Some(picked) => run_on(session, picked, bound, after, deadline, Some(hedge)).await,
+        None => Err(session.no_node(&bound)),
     }
 }

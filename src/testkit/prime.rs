@@ -121,6 +121,8 @@ pub struct Request {
     pub paging_state: Option<Bytes>,
     /// The client's timestamp, if any.
     pub timestamp: Option<i64>,
+    /// What the client wants taken for now, in seconds since 1970, if it says so.
+    pub now_in_seconds: Option<i32>,
     /// The custom payload sent along.
     pub payload: Vec<(String, Bytes)>,
     pub(super) params: Arc<[ColumnSpec<'static>]>,

@@ -52,6 +52,31 @@ async fn options_of_what_is_prepared() {
     assert_eq!(asked.0, Consistency::LocalQuorum as i32);
 }
 
+/// cql 3: what the server is to take for now, with text, prepared and batch; before v5 it cannot be said.
+#[tokio::test(start_paused = true)]
+async fn now_in_seconds() {
+    let (cluster, session) = start(1).await;
+    let prime = messina::testkit::Prime::new(SELECT).columns("n int");
+    cluster.prime_with(prime, |request| rows!["n int"; (request.now_in_seconds,)].into());
+    let statement = || Statement::new(SELECT).with_now_in_seconds(17);
+    let asked = async |session: &messina::Session, request: messina::Request| {
+        session.execute_request(&request).await.unwrap().one::<(Option<i32>,)>().await.unwrap().0
+    };
+    assert_eq!(asked(&session, statement().into()).await, Some(17));
+    let prepared = session.prepare(statement()).await.unwrap();
+    assert_eq!(asked(&session, prepared.bind(()).unwrap()).await, Some(17));
+    assert_eq!(asked(&session, prepared.bind(()).unwrap().with_now_in_seconds(-3)).await, Some(-3));
+    let batch = messina::Batch::logged().with(SELECT, ()).with_now_in_seconds(18);
+    let row = session.execute(batch, ()).await.unwrap().one::<(Option<i32>,)>().await.unwrap();
+    assert_eq!(row.0, Some(18));
+    assert_eq!(asked(&session, Statement::new(SELECT).into()).await, None);
+
+    let (_cluster, session) = start_with(|cluster| cluster.versions([4]), |session| session).await;
+    let wrong = error(session.execute(statement(), ()).await);
+    assert_eq!(wrong.kind(), Kind::Statement);
+    assert!(format!("{wrong:#?}{wrong}").contains("now in seconds"), "{wrong:?}");
+}
+
 /// surface 1: a custom payload reaches the server; before v4 it cannot be said.
 #[tokio::test(start_paused = true)]
 async fn a_payload() {

@@ -72,3 +72,22 @@ async fn a_refused_login_is_told_once() {
     assert_eq!(log.warned("the node refused the login"), 2);
     drop(session);
 }
+
+/// driver 2.1: a clock that was set back is told of, every ten seconds at most, while timestamps run ahead of it.
+#[test]
+fn a_clock_set_back_is_told() {
+    let log = Log::watch();
+    let timestamps = messina::policy::MonotonicTimestamps::new();
+    let second = 1_000_000;
+    let told = |clock| {
+        timestamps.next_at(clock);
+        log.warned("ahead of the clock")
+    };
+    let begin = 100 * second;
+    assert_eq!(told(begin), 0);
+    assert_eq!(told(begin - second / 2), 0, "half a second is nothing");
+    assert_eq!(told(begin - 30 * second), 1);
+    assert_eq!(told(begin - 21 * second), 1, "not ten seconds later");
+    assert_eq!(told(begin - 20 * second), 2);
+    assert_eq!(told(begin + second), 2, "it has caught up");
+}

@@ -7,7 +7,7 @@ use scylla_cql_core::frame::types::{Consistency, SerialConsistency};
 
 use super::SessionBuilder;
 use crate::config::HostIdCheck;
-use crate::policy::{RetryPolicy, SpeculativePolicy, TimestampGenerator};
+use crate::policy::{BalancingPolicy, RetryPolicy, SpeculativePolicy, TimestampGenerator};
 
 /// How the addresses of a name are tried.
 impl SessionBuilder {
@@ -178,6 +178,12 @@ impl SessionBuilder {
     /// Decides what follows a try that failed; [`DefaultRetry`](crate::policy::DefaultRetry) unless set.
     pub fn retry_policy(mut self, policy: impl RetryPolicy) -> Self {
         self.draft.retry_policy = Arc::new(policy);
+        self
+    }
+
+    /// Chooses the node of each try in place of the session.
+    pub fn balancing_policy(mut self, policy: impl BalancingPolicy) -> Self {
+        self.draft.balancing = Some(Arc::new(policy));
         self
     }
 

@@ -62,6 +62,7 @@ impl Connection {
                 consistency: params.consistency,
                 values: statement.values,
                 timestamp: params.timestamp,
+                now_in_seconds: params.now_in_seconds,
                 payload: params.payload.clone(),
                 ..Params::default()
             };
@@ -91,6 +92,7 @@ impl Connection {
                     page_size: params.page_size,
                     paging_state: params.paging_state.clone(),
                     timestamp: params.timestamp,
+                    now_in_seconds: params.now_in_seconds,
                     payload: params.payload.clone(),
                     params: prime.params,
                 }),

@@ -40,6 +40,7 @@ pub(in crate::testkit) struct Params {
     pub(in crate::testkit) page_size: Option<usize>,
     pub(in crate::testkit) paging_state: Option<Bytes>,
     pub(in crate::testkit) timestamp: Option<i64>,
+    pub(in crate::testkit) now_in_seconds: Option<i32>,
     pub(in crate::testkit) payload: Vec<(String, Bytes)>,
 }
 
@@ -103,6 +104,8 @@ const PAGING_STATE: u32 = 0x08;
 const SERIAL_CONSISTENCY: u32 = 0x10;
 const TIMESTAMP: u32 = 0x20;
 const NAMED_VALUES: u32 = 0x40;
+const KEYSPACE: u32 = 0x80;
+const NOW_IN_SECONDS: u32 = 0x100;
 
 fn flags(body: &mut Reader, how: Reading) -> Result<u32, Malformed> {
     if how.v5 { body.int().map(i32::cast_unsigned) } else { body.byte().map(u32::from) }
@@ -129,23 +132,30 @@ impl Params {
         if flags & PAGING_STATE != 0 {
             params.paging_state = body.bytes()?;
         }
-        if flags & SERIAL_CONSISTENCY != 0 {
-            body.short()?;
-        }
-        if flags & TIMESTAMP != 0 {
-            params.timestamp = Some(body.long()?);
-        }
+        params.read_tail(flags, body)?;
         Ok(params)
     }
 
     fn batch(mut self, body: &mut Reader, how: Reading) -> Result<Self, Malformed> {
         let flags = flags(body, how)?;
+        self.read_tail(flags, body)?;
+        Ok(self)
+    }
+
+    /// What comes last, in a batch as in others.
+    fn read_tail(&mut self, flags: u32, body: &mut Reader) -> Result<(), Malformed> {
         if flags & SERIAL_CONSISTENCY != 0 {
             body.short()?;
         }
         if flags & TIMESTAMP != 0 {
             self.timestamp = Some(body.long()?);
         }
-        Ok(self)
+        if flags & KEYSPACE != 0 {
+            body.string()?;
+        }
+        if flags & NOW_IN_SECONDS != 0 {
+            self.now_in_seconds = Some(body.int()?);
+        }
+        Ok(())
     }
 }
