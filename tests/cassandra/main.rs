@@ -11,11 +11,14 @@ mod connection;
 mod dead_first;
 mod derived;
 mod harness;
+mod keyspaces;
 mod moves;
 mod numbers;
+mod outages;
 mod paging;
 mod refusals;
 mod replicas;
+mod requests;
 mod rotation;
 mod schema;
 mod support;
@@ -51,6 +54,9 @@ fn main() -> ExitCode {
         numbers::cases(),
         times::cases(),
         schema::cases(),
+        keyspaces::cases(),
+        requests::cases(),
+        outages::cases(),
         replicas::cases(),
     ];
     let cases = by_clusters(cases.into_iter().flatten().collect());

@@ -11,7 +11,7 @@ use messina::value::{
     Counter, CqlDate, CqlDecimal, CqlDuration, CqlTime, CqlTimestamp, CqlTimeuuid, CqlValue, CqlVarint, MaybeEmpty,
     Row, Unset,
 };
-use messina::{DeserializeValue, SerializeValue, Session};
+use messina::{DeserializeValue, SerializeValue, Session, Statement};
 use uuid::Uuid;
 
 use crate::support::case::{Case, Clusters, case};
@@ -28,6 +28,7 @@ pub(crate) fn cases() -> Vec<Case> {
         case("types::unset_leaves_a_value", single(), unset_leaves_a_value),
         case("types::unset_is_refused_in_v3", single(), unset_is_refused_in_v3),
         case("types::a_whole_row", single(), a_whole_row),
+        case("types::what_expires", single(), what_expires),
     ]
 }
 
@@ -227,4 +228,19 @@ async fn a_whole_row(clusters: Clusters) {
             None,
         ]
     );
+}
+
+/// cassandra: on v5 a request may say what time it is: what expires is gone for one that says a later time.
+async fn what_expires(clusters: Clusters) {
+    let table = Table::create(&clusters, ProtocolVersion::V5, "expiring").await;
+    let session = &table.session;
+    session.execute("CREATE TABLE types.expires (id int PRIMARY KEY, v int)", ()).await.unwrap();
+    let insert = Statement::new("INSERT INTO types.expires (id, v) VALUES (1, 7) USING TTL 1000");
+    session.execute(insert.with_now_in_seconds(2_000_000_000), ()).await.unwrap();
+    let read = session.prepare("SELECT v FROM types.expires WHERE id = ?").await.unwrap();
+    for (now, expected) in [(2_000_000_999, Some(7)), (2_000_001_001, None)] {
+        let request = read.bind((1,)).unwrap().with_now_in_seconds(now);
+        let found = session.execute_request(&request).await.unwrap().first::<(i32,)>().await.unwrap();
+        assert_eq!(found.map(|row| row.0), expected, "at {now}");
+    }
 }
