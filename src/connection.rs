@@ -30,6 +30,7 @@ mod writer;
 
 pub(crate) use ask::Paging;
 pub(crate) use closing::after;
+pub(crate) use driver::PATIENCE;
 
 pub use crate::protocol::Compression;
 pub use closing::Closed;

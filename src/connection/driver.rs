@@ -1,6 +1,7 @@
 //! The driver: owns the stream, writes what is queued, gives answers to who waits.
 
 mod incoming;
+mod patience;
 
 use std::fmt;
 use std::future::Future;
@@ -10,6 +11,9 @@ use std::task::{Context, Poll, Waker};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::time::{Instant, Sleep, sleep_until};
+
+pub(crate) use self::patience::PATIENCE;
+use self::patience::Patience;
 
 use super::closing::after;
 use super::error::{ConnectionError, Reason};
@@ -46,6 +50,9 @@ pub struct Driver<IO> {
     /// When a graceful close gives up waiting.
     close_at: Option<Instant>,
     timer: Option<Pin<Box<Sleep>>>,
+    /// Requests on it count on being woken when they have waited for long.
+    counted_on: bool,
+    patience: Patience,
     /// Answers of one read, and who waits for them; kept for their room only.
     answers: Vec<Envelope>,
     wakers: Vec<Waker>,
@@ -70,6 +77,8 @@ impl<IO> Driver<IO> {
             stalled: None,
             close_at: None,
             timer: None,
+            counted_on: false,
+            patience: Patience::default(),
             answers: Vec::new(),
             wakers: Vec::new(),
             received: 0,
@@ -146,6 +155,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
                 writes = self.poll_write(cx)?;
             }
             if !reads && !writes {
+                self.poll_patience(cx);
                 return self.poll_deadlines(cx);
             }
         }
@@ -182,6 +192,7 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
         let mut old = None;
         let mut state = self.shared.lock();
         let queued = state.out.requests();
+        self.counted_on |= std::mem::take(&mut state.counted_on);
         let taken = if state.ended.is_some() || (queued == 0 && state.finished()) {
             drop(state);
             // The peer is told, if it listens; nobody waits for that.
@@ -210,6 +221,20 @@ impl<IO: AsyncRead + AsyncWrite + Unpin> Driver<IO> {
             }
         }
         Ok(taken)
+    }
+
+    /// Wakes those who have waited for long, if any may count on that: what is sent while nothing can be written is not
+    /// looked at until then.
+    #[inline]
+    fn poll_patience(&mut self, cx: &mut Context<'_>) {
+        if !self.counted_on && self.stalled.is_none() {
+            return;
+        }
+        if self.shared.due() > 0 {
+            self.patience.poll(&self.shared, &mut self.wakers, cx);
+        } else if self.patience.is_over() {
+            self.counted_on = false;
+        }
     }
 
     /// Holds the write timeout and the limit of a graceful close.

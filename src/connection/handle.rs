@@ -61,7 +61,8 @@ impl Connection {
         Ok(Reply::new(Arc::clone(self.shared()), stream))
     }
 
-    /// The same by who knows what time it is.
+    /// The same by who knows what time it is, and counts on being woken when it has waited for [`PATIENCE`](super::PATIENCE),
+    /// once.
     #[inline]
     pub(crate) fn try_send_at<R: Request + ?Sized>(&self, request: &R, now: Instant) -> Result<Reply, TrySendError> {
         let stream = self.shared().send(request, false, Some(now))?;

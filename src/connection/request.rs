@@ -11,7 +11,7 @@ use crate::protocol::{Dialect, HEADER_LEN, Opcode};
 
 impl Shared {
     /// Queues a request and takes a stream for it. `permit` says that room is reserved, and is used up in any case; `now`
-    /// spares a look at the clock.
+    /// spares a look at the clock, and says that whoever waits counts on being woken after [`PATIENCE`](super::PATIENCE).
     pub(super) fn send<R: Request + ?Sized>(
         &self,
         request: &R,
@@ -61,6 +61,7 @@ impl Shared {
         if state.slots.due() == 0 {
             self.waits_from(now.unwrap_or_else(Instant::now));
         }
+        state.counted_on |= now.is_some();
         state.slots.take(end);
         self.publish(&state);
         let driver = state.wake_idle_driver();

@@ -198,6 +198,11 @@ impl Shared {
         self.queued.store(state.queued, Ordering::Relaxed);
     }
 
+    /// All bytes ever queued.
+    pub(super) fn queued(&self) -> u64 {
+        self.queued.load(Ordering::Relaxed)
+    }
+
     /// Bytes queued and not written yet.
     pub(super) fn pending(&self) -> u64 {
         let queued = self.queued.load(Ordering::Relaxed);

@@ -133,6 +133,17 @@ impl Slots {
         }
     }
 
+    /// The wakers of those who wait for an answer to what was queued after one place and up to another.
+    pub(super) fn take_wakers(&mut self, after: u64, up_to: u64, into: &mut Vec<Waker>) {
+        for slot in &mut self.table {
+            if let Slot::Waiting { waker, end } = slot
+                && (after + 1..=up_to).contains(end)
+            {
+                into.extend(waker.take());
+            }
+        }
+    }
+
     /// Where the request of a waiting stream ends; `None` once it is answered.
     pub(super) fn end(&self, stream: u16) -> Option<u64> {
         match self.table.get(usize::from(stream)) {

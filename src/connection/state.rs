@@ -21,6 +21,8 @@ pub(super) struct State {
     driver: Option<Waker>,
     /// It waits for something to write.
     driver_idle: bool,
+    /// A request was sent that counts on being woken when it has waited for long.
+    pub(super) counted_on: bool,
     /// Permits held by handles.
     pub(super) reserved: usize,
     pub(super) line: Line,

@@ -1,6 +1,7 @@
 //! Everything that can be executed, as one type.
 
 use std::borrow::Cow;
+use std::ops::Deref;
 
 use super::{Batch, Prepared, Statement};
 
@@ -11,9 +12,37 @@ pub struct AnyStatement<'a>(pub(super) Repr<'a>);
 #[derive(Clone, Debug)]
 pub(super) enum Repr<'a> {
     Text(Cow<'a, str>),
-    Statement(Cow<'a, Statement>),
+    // Those that are owned are large.
+    Statement(Either<'a, Statement>),
     Prepared(Prepared),
-    Batch(Cow<'a, Batch>),
+    Batch(Either<'a, Batch>),
+}
+
+/// Borrowed, or in a box.
+#[derive(Clone, Debug)]
+pub(super) enum Either<'a, T> {
+    Borrowed(&'a T),
+    Boxed(Box<T>),
+}
+
+impl<T: Clone> Either<'_, T> {
+    pub(super) fn into_owned(self) -> T {
+        match self {
+            Self::Borrowed(one) => one.clone(),
+            Self::Boxed(one) => *one,
+        }
+    }
+}
+
+impl<T> Deref for Either<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        match self {
+            Self::Borrowed(one) => one,
+            Self::Boxed(one) => one,
+        }
+    }
 }
 
 impl<'a> From<&'a str> for AnyStatement<'a> {
@@ -36,13 +65,13 @@ impl From<String> for AnyStatement<'_> {
 
 impl From<Statement> for AnyStatement<'_> {
     fn from(statement: Statement) -> Self {
-        Self(Repr::Statement(Cow::Owned(statement)))
+        Self(Repr::Statement(Either::Boxed(Box::new(statement))))
     }
 }
 
 impl<'a> From<&'a Statement> for AnyStatement<'a> {
     fn from(statement: &'a Statement) -> Self {
-        Self(Repr::Statement(Cow::Borrowed(statement)))
+        Self(Repr::Statement(Either::Borrowed(statement)))
     }
 }
 
@@ -60,12 +89,12 @@ impl From<&Prepared> for AnyStatement<'_> {
 
 impl From<Batch> for AnyStatement<'_> {
     fn from(batch: Batch) -> Self {
-        Self(Repr::Batch(Cow::Owned(batch)))
+        Self(Repr::Batch(Either::Boxed(Box::new(batch))))
     }
 }
 
 impl<'a> From<&'a Batch> for AnyStatement<'a> {
     fn from(batch: &'a Batch) -> Self {
-        Self(Repr::Batch(Cow::Borrowed(batch)))
+        Self(Repr::Batch(Either::Borrowed(batch)))
     }
 }

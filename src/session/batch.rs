@@ -1,13 +1,12 @@
 //! Several statements as one.
 
-use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
 use scylla_cql_core::frame::request::batch::BatchType;
 use scylla_cql_core::serialize::row::SerializeRow;
 
-use super::any_statement::Repr;
+use super::any_statement::{Either, Repr};
 use super::bound_batch::{BoundBatch, Entry};
 use super::deadline::Deadline;
 use super::options::{Options, option_setters};
@@ -162,7 +161,7 @@ impl Session {
 
 impl Inner {
     /// A batch, from its statements as they are written to the answer.
-    pub(super) fn run_batch<'a>(self: &'a Arc<Self>, batch: Cow<'a, Batch>, no_values: bool) -> Boxed<'a> {
+    pub(super) fn run_batch<'a>(self: &'a Arc<Self>, batch: Either<'a, Batch>, no_values: bool) -> Boxed<'a> {
         Box::pin(async move {
             if !no_values {
                 let message = "the values of a batch stand with its statements; pass `()` beside the batch";

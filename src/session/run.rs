@@ -12,8 +12,8 @@ use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
+use std::time::Duration;
 
-use pin_project_lite::pin_project;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Span, field::Empty};
 
@@ -27,7 +27,11 @@ use super::routing::Picked;
 use super::speculate::{Hedge, speculate};
 use super::trying::Trying;
 use super::{Inner, Request, ResultSet};
+use crate::connection::PATIENCE;
 use crate::error::Error;
+
+/// A deadline so near is set at once.
+const SHORT: Duration = PATIENCE.saturating_mul(4);
 
 /// A request that is nobody else's, or shared.
 pub(super) enum Owned {
@@ -38,22 +42,22 @@ pub(super) enum Owned {
 /// A request that goes on in a box.
 pub(super) type Boxed<'a> = Pin<Box<dyn Future<Output = Result<ResultSet, Error>> + Send + 'a>>;
 
-pin_project! {
-    // A request, from before it is sent until it is answered.
-    pub(super) struct Running<'a> {
-        session: &'a Arc<Inner>,
-        bound: Option<Owned>,
-        after: Option<&'a Rest>,
-        deadline: Option<Deadline>,
-        // Within the application's layers already.
-        bare: bool,
-        // Whether the session counts it; not if another one around it is counted.
-        counted: bool,
-        span: Span,
-        state: State<'a>,
-        #[pin]
-        sleep: Option<Sleep>,
-    }
+/// A request, from before it is sent until it is answered.
+pub(super) struct Running<'a> {
+    session: &'a Arc<Inner>,
+    bound: Option<Owned>,
+    after: Option<&'a Rest>,
+    deadline: Option<Deadline>,
+    /// Within the application's layers already.
+    bare: bool,
+    /// Whether the session counts it; not if another one around it is counted.
+    counted: bool,
+    /// It has been sent, and has not been looked at since.
+    fresh: bool,
+    span: Span,
+    state: State<'a>,
+    /// Set once it has waited for long.
+    sleep: Option<Pin<Box<Sleep>>>,
 }
 
 enum State<'a> {
@@ -100,6 +104,7 @@ impl<'a> Running<'a> {
             deadline: None,
             bare: false,
             counted: false,
+            fresh: false,
             span: Span::none(),
             state,
             sleep: None,
@@ -112,9 +117,9 @@ impl Future for Running<'_> {
 
     #[inline]
     fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let result = ready!(self.as_mut().advance(cx));
-        let me = self.as_mut().project();
-        if *me.counted {
+        let result = ready!(self.advance(cx));
+        let me = &mut *self;
+        if me.counted {
             let metrics = &me.session.metrics;
             match me.deadline {
                 Some(deadline) => metrics.request_ended(deadline.start().elapsed()),
@@ -128,9 +133,9 @@ impl Future for Running<'_> {
                 }
                 Ok(result) if result.schema_change().is_some() => {
                     // The request is over; what follows has limits of its own.
-                    *me.counted = false;
-                    *me.state = State::Boxed(Box::pin(me.session.agreed(result)));
-                    return self.advance(cx);
+                    me.counted = false;
+                    me.state = State::Boxed(Box::pin(me.session.agreed(result)));
+                    return me.advance(cx);
                 }
                 Ok(result) => return Poll::Ready(Ok(result)),
             }
@@ -141,44 +146,47 @@ impl Future for Running<'_> {
 
 impl Running<'_> {
     #[inline]
-    fn advance(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<ResultSet, Error>> {
-        let mut me = self.project();
-        let _entered = me.span.enter();
-        if matches!(me.state, State::Start) {
-            if *me.counted {
-                me.session.metrics.request_begun();
+    fn advance(&mut self, cx: &mut Context<'_>) -> Poll<Result<ResultSet, Error>> {
+        let _entered = self.span.enter();
+        if matches!(self.state, State::Start) {
+            if self.counted {
+                self.session.metrics.request_begun();
             }
-            *me.state = start(me.session, me.bound, *me.after, me.deadline, *me.bare);
+            self.fresh = self.deadline.is_none();
+            self.state = start(self.session, &mut self.bound, self.after, &mut self.deadline, self.bare);
         }
-        if let (State::Waiting(trying), Some(bound), Some(deadline)) = (&mut *me.state, &*me.bound, *me.deadline) {
+        if let (State::Waiting(trying), Some(bound), Some(deadline)) = (&mut self.state, &self.bound, self.deadline) {
             match trying.poll_page(cx, bound) {
                 Poll::Ready(Ok(page)) => {
-                    let result = ResultSet::new(me.session, page, &trying.node, || me.bound.take());
-                    *me.state = State::Over;
+                    let result = ResultSet::new(self.session, page, &trying.node, || self.bound.take());
+                    self.state = State::Over;
                     return Poll::Ready(Ok(result));
                 }
                 Poll::Ready(Err(failure)) => {
                     let first = trying.again(trying.since);
-                    *me.state = recovery(me.session, me.bound, *me.after, deadline, first, failure);
+                    self.state = recovery(self.session, &mut self.bound, self.after, deadline, first, failure);
                 }
                 Poll::Pending => {
-                    if me.sleep.is_none() {
-                        me.sleep.set(Some(sleep_until(deadline.at())));
+                    // Its connection wakes it once it has waited for long; until then nobody has to look at the clock.
+                    let fresh = std::mem::take(&mut self.fresh) && deadline.limit() > SHORT;
+                    if fresh || (self.sleep.is_none() && deadline.limit() > SHORT && trying.since.elapsed() < PATIENCE)
+                    {
+                        return Poll::Pending;
                     }
-                    let up = me.sleep.as_mut().as_pin_mut().is_some_and(|sleep| sleep.poll(cx).is_ready());
-                    if !up {
+                    let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline.at())));
+                    if sleep.as_mut().poll(cx).is_pending() {
                         return Poll::Pending;
                     }
                     let error = timed_out(Vec::new(), Some(trying), deadline);
-                    *me.state = State::Over;
+                    self.state = State::Over;
                     return Poll::Ready(Err(error));
                 }
             }
         }
-        if let State::Boxed(future) = &mut *me.state {
+        if let State::Boxed(future) = &mut self.state {
             return future.as_mut().poll(cx);
         }
-        match std::mem::replace(me.state, State::Over) {
+        match std::mem::replace(&mut self.state, State::Over) {
             State::Failed(error) => Poll::Ready(Err(error)),
             _ => Poll::Pending,
         }

@@ -85,6 +85,12 @@ impl fmt::Debug for ResultMetadata {
 /// What stands before the rows of a result, and after a prepared statement.
 pub(super) struct Described {
     pub(super) metadata: Arc<ResultMetadata>,
+    pub(super) rare: Option<Box<Rare>>,
+}
+
+/// What few results have.
+#[derive(Clone, Debug)]
+pub(super) struct Rare {
     pub(super) paging_state: Option<Bytes>,
     pub(super) new_metadata_id: Option<Bytes>,
 }
@@ -131,7 +137,9 @@ pub(super) fn read(
             }
         }
     };
-    Ok(Described { metadata, paging_state, new_metadata_id })
+    let is_rare = paging_state.is_some() || new_metadata_id.is_some();
+    let rare = is_rare.then(|| Box::new(Rare { paging_state, new_metadata_id }));
+    Ok(Described { metadata, rare })
 }
 
 /// Passes columns that are told in the same bytes as the known ones; the same bytes mean the same.

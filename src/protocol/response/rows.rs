@@ -7,7 +7,7 @@ use scylla_cql_core::deserialize::result::{RawRowIterator, TypedRowIterator};
 use scylla_cql_core::deserialize::row::DeserializeRow;
 use scylla_cql_core::deserialize::{FrameSlice, TypeCheckError};
 
-use super::metadata::{self, Described, ResultMetadata};
+use super::metadata::{self, Described, Rare, ResultMetadata};
 use crate::protocol::Dialect;
 use crate::protocol::parse_error::{ParseError, Problem};
 use crate::protocol::reader::Reader;
@@ -27,10 +27,10 @@ use crate::protocol::reader::Reader;
 #[derive(Clone, Debug)]
 pub struct Rows {
     metadata: Arc<ResultMetadata>,
-    new_metadata_id: Option<Bytes>,
-    paging_state: Option<Bytes>,
     count: usize,
     data: Bytes,
+    /// Rarely there, and rows are moved often.
+    rare: Option<Box<Rare>>,
 }
 
 /// Everything before the rows.
@@ -64,13 +64,7 @@ impl RowsHead {
     /// Goes on with the body that this was read from.
     pub(super) fn with_body(self, mut body: Bytes) -> Rows {
         body.advance(self.offset);
-        Rows {
-            metadata: self.described.metadata,
-            new_metadata_id: self.described.new_metadata_id,
-            paging_state: self.described.paging_state,
-            count: self.count,
-            data: body,
-        }
+        Rows { metadata: self.described.metadata, count: self.count, data: body, rare: self.described.rare }
     }
 }
 
@@ -83,14 +77,14 @@ impl Rows {
 
     /// The id of [`Rows::metadata`] when the server says that it changed since the statement was prepared.
     #[must_use]
-    pub const fn new_metadata_id(&self) -> Option<&Bytes> {
-        self.new_metadata_id.as_ref()
+    pub fn new_metadata_id(&self) -> Option<&Bytes> {
+        self.rare.as_ref()?.new_metadata_id.as_ref()
     }
 
     /// Where the next page begins; `None` on the last one.
     #[must_use]
-    pub const fn paging_state(&self) -> Option<&Bytes> {
-        self.paging_state.as_ref()
+    pub fn paging_state(&self) -> Option<&Bytes> {
+        self.rare.as_ref()?.paging_state.as_ref()
     }
 
     /// How many rows this page has.
