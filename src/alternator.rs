@@ -38,6 +38,7 @@ pub mod http;
 mod ask;
 pub mod events;
 mod keys;
+mod mark;
 mod routes;
 mod poller;
 pub mod balance;

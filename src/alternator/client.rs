@@ -135,7 +135,7 @@ impl Alternator {
         let view = shared.view.load_full();
         let now = Instant::now();
         let guarded = shared.guarded();
-        let node = |mark: &Arc<super::routes::Mark>| {
+        let node = |mark: &Arc<super::mark::Mark>| {
             let health = guarded.book.health(&mark.node);
             let failure = view.failures.iter().rev().find(|(node, _)| *node == mark.node);
             NodeStatus {

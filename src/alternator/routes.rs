@@ -1,121 +1,33 @@
-//! What requests read without a lock: the nodes, and what is known of each.
+//! What requests read without a lock: the nodes, with the mark of each.
 
 use std::{
     collections::HashMap,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU8, AtomicU32, AtomicU64, Ordering::Relaxed},
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     },
     time::Duration,
 };
 
 use arc_swap::ArcSwap;
-use http::uri::Authority;
 use tokio::{
     sync::{Notify, broadcast, watch},
     time::Instant,
 };
 
 use super::{
-    discovery::Candidate,
     events::Event,
     health::{Book, Moved, Outcome, Probes, State},
-    http::host_of,
     live_nodes::LiveNodes,
+    mark::Mark,
     node::Node,
     nodes::NodeList,
-    plan::{Randomness, Standing},
+    plan::Randomness,
 };
 use crate::metrics::AlternatorMetrics;
 
 /// How long after the last poll a failed request may ask for the next one.
 const HURRY: Duration = Duration::from_millis(200);
-
-/// What is known of a node, as requests read it. Written under the lock of the book only.
-#[derive(Debug)]
-pub(super) struct Mark {
-    pub(super) node: Node,
-    pub(super) authority: Authority,
-    pub(super) host: http::HeaderValue,
-    /// Where nearly all requests go.
-    pub(super) root: http::Uri,
-    state: AtomicU8,
-    /// Nanoseconds since the start of the client; 0 is never.
-    avoid_until: AtomicU64,
-    generation: AtomicU64,
-    /// Active and without a failure: then another answer changes nothing.
-    clean: AtomicBool,
-    /// When it last answered a request, as `avoid_until`.
-    answered: AtomicU64,
-    /// When silence last counted against it, as `avoid_until`.
-    blamed: AtomicU64,
-    /// Attempts that are out.
-    pub(super) out: AtomicU32,
-    pub(super) requests: AtomicU64,
-    pub(super) failures: AtomicU64,
-}
-
-impl Mark {
-    fn new(node: Node) -> Option<Self> {
-        let host = host_of(&node);
-        let authority = super::http::authority_of(&Candidate { node: node.clone(), dial: None });
-        let authority: Authority = authority.parse().ok()?;
-        let root = http::Uri::builder().scheme(node.scheme().as_str()).authority(authority.clone()).path_and_query("/");
-        Some(Self {
-            authority,
-            host: host.parse().ok()?,
-            root: root.build().ok()?,
-            node,
-            state: AtomicU8::new(1),
-            avoid_until: AtomicU64::new(0),
-            generation: AtomicU64::new(0),
-            clean: AtomicBool::new(false),
-            answered: AtomicU64::new(0),
-            blamed: AtomicU64::new(0),
-            out: AtomicU32::new(0),
-            requests: AtomicU64::new(0),
-            failures: AtomicU64::new(0),
-        })
-    }
-
-    /// How the node ranks, `now` nanoseconds after the start.
-    pub(super) fn standing(&self, now: u64) -> Standing {
-        match self.state.load(Relaxed) {
-            2 => Standing::Down,
-            _ if now < self.avoid_until.load(Relaxed) => Standing::Avoided,
-            0 => Standing::Active,
-            _ => Standing::Quarantined,
-        }
-    }
-
-    pub(super) fn generation(&self) -> u64 {
-        self.generation.load(Relaxed)
-    }
-
-    /// It answered a request, `now` nanoseconds after the start.
-    pub(super) fn answers(&self, now: u64) {
-        self.answered.store(now, Relaxed);
-    }
-
-    /// Whether it answered a request after a moment.
-    pub(super) fn answered_since(&self, moment: u64) -> bool {
-        self.answered.load(Relaxed) > moment
-    }
-
-    /// Silence counts against it, `now` nanoseconds after the start.
-    pub(super) fn blame(&self, now: u64) {
-        self.blamed.store(now, Relaxed);
-    }
-
-    /// Whether silence counted against it after a moment.
-    pub(super) fn blamed_since(&self, moment: u64) -> bool {
-        self.blamed.load(Relaxed) > moment
-    }
-
-    pub(super) fn is_down(&self) -> bool {
-        self.state.load(Relaxed) == State::Down as u8
-    }
-}
 
 /// A list of nodes with the mark of each, by its place.
 #[derive(Debug, Default)]
@@ -236,7 +148,7 @@ impl Shared {
         let quiet = match outcome {
             Outcome::Answered(503) => false,
             Outcome::Answered(500 | 502 | 504) | Outcome::Cancelled => true,
-            Outcome::Answered(_) => mark.clean.load(Relaxed) && generation == mark.generation(),
+            Outcome::Answered(_) => mark.is_clean() && generation == mark.generation(),
             _ => false,
         };
         if quiet {
@@ -293,10 +205,7 @@ impl Shared {
         let enabled = guarded.book.is_enabled();
         let state = if enabled { health.state() } else { State::Active };
         let avoid = health.avoided_until().filter(|_| enabled).map_or(0, |until| self.at(until));
-        mark.state.store(state as u8, Relaxed);
-        mark.avoid_until.store(avoid, Relaxed);
-        mark.generation.store(health.generation(), Relaxed);
-        mark.clean.store(state == State::Active && health.failures() == 0 && avoid == 0, Relaxed);
+        mark.set(state, avoid, health.generation(), health.failures() != 0);
     }
 
     /// The marks of a list; nodes that no request can be addressed to are left out.

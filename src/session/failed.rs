@@ -43,6 +43,8 @@ pub(super) fn timed_out(mut tries: Vec<Try>, now: Option<&Trying>, deadline: Dea
         }
         None => format!("no connection had room for the request within {limit:?}"),
     };
+    let message =
+        if limit.is_zero() { "the timeout is zero, within which nothing is answered".into() } else { message };
     Error::new(Kind::Timeout, message).with_tries(tries)
 }
 

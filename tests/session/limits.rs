@@ -46,6 +46,15 @@ async fn a_timeout() {
     }
 }
 
+/// surface 1: a timeout of zero is named as what it is.
+#[tokio::test(start_paused = true)]
+async fn a_timeout_of_zero() {
+    let (_cluster, session) = one_row(1).await;
+    let late = error(session.execute(within(Duration::ZERO), ()).await);
+    assert_eq!(late.kind(), Kind::Timeout);
+    assert!(late.to_string().starts_with("the timeout is zero, within which nothing is answered"), "{late}");
+}
+
 /// surface 1: the limit is over all tries together.
 #[tokio::test(start_paused = true)]
 async fn one_limit_for_all_tries() {

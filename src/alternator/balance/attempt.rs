@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::FailedAttempt;
 use crate::{
-    alternator::{health::Outcome, http::Sent, routes::Mark},
+    alternator::{health::Outcome, http::Sent, mark::Mark},
     metrics::{AlternatorMetrics, AttemptEnd},
 };
 

@@ -24,9 +24,10 @@ use crate::{
         client::Inner,
         health::Outcome,
         http::Payload,
+        mark::Mark,
         pace::after,
         plan::{QueryPlan, Standing},
-        routes::{Mark, Routes},
+        routes::Routes,
     },
     metrics::AttemptEnd,
 };
