@@ -1,6 +1,8 @@
 //! The core of the Alternator client: its decisions, without HTTP.
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
+#[path = "../telemetry/log.rs"]
+mod log;
 mod affinity;
 mod batch;
 mod burst;
@@ -33,4 +35,5 @@ mod sdk;
 mod secure;
 mod signing;
 mod support;
+mod warnings;
 mod world;

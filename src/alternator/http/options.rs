@@ -36,6 +36,8 @@ impl Default for HttpOptions {
         let mut connect = ConnectOptions::default();
         connect.attempt_delay = Some(Duration::from_millis(250));
         connect.resolve_timeout = Some(Duration::from_secs(3));
+        // A node that cannot be connected to is told of when its state changes.
+        connect.quiet = true;
         Self {
             connect,
             resolver: default_resolver(),
