@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, reason = "tests")]
 
 #[path = "../telemetry/log.rs"]
+#[expect(dead_code, reason = "spans are looked at in `telemetry` only")]
 mod log;
 mod affinity;
 mod batch;
