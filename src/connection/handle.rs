@@ -62,7 +62,7 @@ impl Connection {
     }
 
     /// The same by who knows what time it is, and counts on being woken when it has waited for [`PATIENCE`](super::PATIENCE),
-    /// once.
+    /// once, if the connection [runs here](Self::runs_here).
     #[inline]
     pub(crate) fn try_send_at<R: Request + ?Sized>(&self, request: &R, now: Instant) -> Result<Reply, TrySendError> {
         let stream = self.shared().send(request, false, Some(now))?;
@@ -143,6 +143,11 @@ impl Connection {
     #[inline]
     pub(crate) fn due(&self) -> usize {
         self.shared().due()
+    }
+
+    /// Whether who waits here may count on being woken: elsewhere another runtime may stand still.
+    pub(crate) fn runs_here(&self) -> bool {
+        self.shared().runs_here()
     }
 
     /// Requests that were given up while their answer is still due. Takes no lock.

@@ -6,6 +6,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::task::Waker;
 use std::time::Duration;
 
+use tokio::runtime::{self, Handle, RuntimeFlavor};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
@@ -36,6 +37,9 @@ pub(super) struct Shared {
     open: AtomicBool,
     /// Set once it is known whose connection it is.
     metrics: OnceLock<ConnectionMetrics>,
+    /// Where the driver runs, once it is known, if that has one thread only; and whether that was elsewhere later.
+    runtime: OnceLock<runtime::Id>,
+    moved: AtomicBool,
     pub(super) ended: Notify,
     /// Told when the connection begins to close, and when it ends.
     pub(super) retired: Notify,
@@ -66,6 +70,8 @@ impl Shared {
             waiting_since: AtomicU64::new(0),
             open: AtomicBool::new(true),
             metrics: OnceLock::new(),
+            runtime: OnceLock::new(),
+            moved: AtomicBool::new(false),
             ended: Notify::new(),
             retired: Notify::new(),
         }
@@ -120,6 +126,24 @@ impl Shared {
     #[inline]
     pub(super) fn due(&self) -> usize {
         self.due.load(Ordering::Relaxed)
+    }
+
+    /// The driver, which wakes those who have waited for long, runs in the runtime of this thread.
+    #[cold]
+    pub(super) fn is_driven_here(&self) {
+        // Where there are several threads, it may be left behind one that computes for long.
+        let single = |handle: &Handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
+        let here = Handle::try_current().ok().filter(single).map(|handle| handle.id());
+        if here.is_none_or(|here| *self.runtime.get_or_init(|| here) != here) {
+            self.moved.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the driver runs on this thread, the only one of its runtime: then it runs as long as whoever waits here does.
+    #[inline]
+    pub(super) fn runs_here(&self) -> bool {
+        let Some(runtime) = self.runtime.get() else { return false };
+        !self.moved.load(Ordering::Relaxed) && Handle::try_current().is_ok_and(|handle| handle.id() == *runtime)
     }
 
     /// Where its numbers are told, if it is known by now whose connection it is.

@@ -35,8 +35,9 @@ use crate::topology::{NodeIndex, NodeInfo, Snapshot, Token};
 /// }
 /// ```
 pub trait BalancingPolicy: fmt::Debug + Send + Sync + 'static {
-    /// The node for the next try. It must not block, and need not allocate: every part of the choice is looked up when it
-    /// is asked for. A panic is one of the task that waits for the request.
+    /// The node for the next try. It must not block, since the request's limit is not looked at meanwhile, and need not
+    /// allocate: every part of the choice is looked up when it is asked for. A panic is one of the task that waits for the
+    /// request, or for the rows of a stream.
     fn pick(&self, choice: &NodeChoice<'_>) -> Option<NodeIndex>;
 }
 
@@ -195,7 +196,7 @@ impl<'a> NodeChoice<'a> {
 
     /// The one of these nodes that the session itself would take: the lesser loaded of the first two that are connected
     /// and have not been tried, or of a few more while those are silent; of a conditional statement the first that
-    /// answers.
+    /// answers. It goes through them until it has found it, so they must come to an end.
     #[must_use]
     pub fn best_of(&self, nodes: impl IntoIterator<Item = NodeIndex>) -> Option<NodeIndex> {
         let mut nodes = nodes.into_iter();

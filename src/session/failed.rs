@@ -14,6 +14,9 @@ use super::trying::Trying;
 use crate::error::{ContactPointFailed, Error, Kind, Try};
 use crate::metrics::TryClass;
 
+/// How much of a policy's `Debug` an error shows.
+const NAME: usize = 100;
+
 /// A try that was cut.
 #[derive(Clone, Debug, ThisError)]
 #[error("no answer")]
@@ -81,9 +84,17 @@ impl Inner {
         let connected = nodes.iter().filter(|node| node.is_connected()).count();
         match policy {
             Some(policy) if connected > 0 => {
-                let of = nodes.len();
-                let message =
-                    format!("the balancing policy {policy:?} chose none of {connected} connected nodes of {of}");
+                // It may hold much.
+                let mut name = format!("{policy:?}");
+                if let Some((end, _)) = name.char_indices().nth(NAME) {
+                    name.truncate(end);
+                    name.push_str("..");
+                }
+                let message = format!(
+                    "the balancing policy {name} gave no node that can be asked; it may give each of the snapshot that is \
+                     connected, as {connected} of {} are, and has not been tried",
+                    nodes.len()
+                );
                 Error::new(Kind::NoConnection, message)
             }
             _ => self.no_connection(),
@@ -110,8 +121,12 @@ impl Inner {
                     failed.push(ContactPointFailed::new(name, (*error).clone()));
                 }
                 None => {
-                    let before = if lost == 0 { "; connection lost, the next one is on its way: " } else { ", " };
+                    let before = if lost == 0 { "; connection lost: " } else { ", " };
                     let _ = write!(message, "{before}{} at {}", node.host_id(), node.endpoint());
+                    let _ = match node.state().next_attempt_in {
+                        Some(after) => write!(message, " (the next one is tried in {after:.1?})"),
+                        None => write!(message, " (the next one is on its way)"),
+                    };
                     lost += 1;
                 }
             }

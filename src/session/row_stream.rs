@@ -110,6 +110,8 @@ impl<T: OwnedRow> RowStream<T> {
             let turned = match fetched {
                 Ok(Ok(result)) => self.turn_to(result).map_err(Error::from),
                 Ok(Err(error)) => Err(error),
+                // Of a policy of the application's; it is its own to see.
+                Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
                 Err(error) => Err(Error::new(Kind::Closed, "the task that fetches the next page was ended")
                     .with_source(Arc::new(error) as Arc<_>)),
             };

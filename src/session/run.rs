@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
+use tokio::runtime::Handle;
 use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
 use tracing::{Span, field::Empty};
 
@@ -28,7 +29,7 @@ use super::speculate::{Hedge, speculate};
 use super::trying::Trying;
 use super::{Inner, Request, ResultSet};
 use crate::connection::PATIENCE;
-use crate::error::Error;
+use crate::error::{Error, Kind};
 
 /// A deadline so near is set at once.
 const SHORT: Duration = PATIENCE.saturating_mul(4);
@@ -52,8 +53,10 @@ pub(super) struct Running<'a> {
     bare: bool,
     /// Whether the session counts it; not if another one around it is counted.
     counted: bool,
-    /// It has been sent, and has not been looked at since.
-    fresh: bool,
+    /// Whether its connection wakes it when it has waited for long; not known before it waits.
+    woken: Option<bool>,
+    /// Its time began when it was sent.
+    begun: bool,
     span: Span,
     state: State<'a>,
     /// Set once it has waited for long.
@@ -104,7 +107,8 @@ impl<'a> Running<'a> {
             deadline: None,
             bare: false,
             counted: false,
-            fresh: false,
+            woken: None,
+            begun: false,
             span: Span::none(),
             state,
             sleep: None,
@@ -152,7 +156,7 @@ impl Running<'_> {
             if self.counted {
                 self.session.metrics.request_begun();
             }
-            self.fresh = self.deadline.is_none();
+            self.begun = self.deadline.is_none();
             self.state = start(self.session, &mut self.bound, self.after, &mut self.deadline, self.bare);
         }
         if let (State::Waiting(trying), Some(bound), Some(deadline)) = (&mut self.state, &self.bound, self.deadline) {
@@ -168,10 +172,16 @@ impl Running<'_> {
                 }
                 Poll::Pending => {
                     // Its connection wakes it once it has waited for long; until then nobody has to look at the clock.
-                    let fresh = std::mem::take(&mut self.fresh) && deadline.limit() > SHORT;
-                    if fresh || (self.sleep.is_none() && deadline.limit() > SHORT && trying.since.elapsed() < PATIENCE)
-                    {
+                    let first = self.begun && self.woken.is_none();
+                    let counts_on_it = || deadline.limit() > SHORT && trying.connection.runs_here();
+                    let woken = *self.woken.get_or_insert_with(counts_on_it);
+                    if woken && self.sleep.is_none() && (first || trying.since.elapsed() < PATIENCE) {
                         return Poll::Pending;
+                    }
+                    if self.sleep.is_none() && Handle::try_current().is_err() {
+                        self.state = State::Over;
+                        let message = "the request is awaited outside of a Tokio runtime, where no time can be limited";
+                        return Poll::Ready(Err(Error::new(Kind::Config, message)));
                     }
                     let sleep = self.sleep.get_or_insert_with(|| Box::pin(sleep_until(deadline.at())));
                     if sleep.as_mut().poll(cx).is_pending() {

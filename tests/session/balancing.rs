@@ -4,17 +4,19 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use messina::error::Kind;
-use messina::policy::{BalancingPolicy, ConstantSpeculation, NodeChoice};
-use messina::testkit::{Answer, Fault, NodeFacts, Prime, Scylla, Stage, rows};
+use messina::policy::{BalancingPolicy, NodeChoice};
+use messina::testkit::{Answer, NodeFacts, Prime, Scylla, rows};
 use messina::topology::{Murmur3, NodeIndex, NodeList, Snapshot, Strategy};
 use messina::{Profile, Session, Statement};
-use tokio::time::Instant;
 use uuid::Uuid;
 
 use crate::support::{Nodes, error, settle, start_with};
 
 const READ: &str = "SELECT v FROM ks.t WHERE id = ?";
-const PLAIN: &str = "SELECT v FROM ks.t";
+pub(crate) const PLAIN: &str = "SELECT v FROM ks.t";
+
+pub(crate) const NONE_OF_TWO: &str = "the balancing policy By gave no node that can be asked; it may give each of the snapshot that is \
+                           connected, as 2 of 3 are, and has not been tried";
 
 /// A policy made of a closure.
 struct By<F>(F);
@@ -34,17 +36,17 @@ where
     }
 }
 
-fn by(pick: impl Fn(&NodeChoice<'_>) -> Option<NodeIndex> + Send + Sync + 'static) -> impl BalancingPolicy {
+pub(crate) fn by(pick: impl Fn(&NodeChoice<'_>) -> Option<NodeIndex> + Send + Sync + 'static) -> impl BalancingPolicy {
     By(pick)
 }
 
 /// The node with this host id alone.
-fn only(host_id: Uuid) -> impl BalancingPolicy {
+pub(crate) fn only(host_id: Uuid) -> impl BalancingPolicy {
     by(move |choice| choice.snapshot().index(host_id))
 }
 
 /// Three nodes that hold all of `ks`, and a session with this policy.
-async fn start(policy: impl BalancingPolicy) -> (Nodes, Session) {
+pub(crate) async fn start(policy: impl BalancingPolicy) -> (Nodes, Session) {
     start_changed(policy, |_| {}).await
 }
 
@@ -65,11 +67,11 @@ async fn start_changed(
     (cluster, session)
 }
 
-fn ids(cluster: &Nodes) -> [Uuid; 3] {
+pub(crate) fn ids(cluster: &Nodes) -> [Uuid; 3] {
     [0, 1, 2].map(|index| cluster.node(index).host_id().unwrap())
 }
 
-async fn served_by(session: &Session, statement: impl Into<Statement>) -> Uuid {
+pub(crate) async fn served_by(session: &Session, statement: impl Into<Statement>) -> Uuid {
     session.execute(statement.into(), ()).await.unwrap().served_by().host_id
 }
 
@@ -161,7 +163,7 @@ async fn what_cannot_be_taken() {
         let profile = Profile::new("wrong").with_balancing_policy(by(move |_| Some(NodeIndex(place))));
         let wrong = error(session.execute(Statement::new(PLAIN).with_profile(&profile), ()).await);
         assert_eq!(wrong.kind(), Kind::NoConnection);
-        assert_eq!(wrong.to_string(), "the balancing policy By chose none of 2 connected nodes of 3");
+        assert_eq!(wrong.to_string(), NONE_OF_TWO);
     }
     cluster.prime(PLAIN, Answer::error(0x1002, "bootstrapping"));
     let same = Profile::new("same").with_balancing_policy(only(sorted[1]));
@@ -254,69 +256,6 @@ async fn conditional_statements_keep_the_order() {
             assert_eq!(result.unwrap().served_by().host_id, first);
         }
     }
-}
-
-/// design 4: while the one node that it wants is about to be connected again, the request waits; one that it refuses
-/// does not.
-#[tokio::test(start_paused = true)]
-async fn a_request_waits_for_its_node() {
-    let (cluster, session) = start(by(|choice| choice.built_in())).await;
-    let wanted = Profile::new("second").with_balancing_policy(only(cluster.node(1).host_id().unwrap()));
-    let statement = Statement::new(PLAIN).with_profile(&wanted);
-    for speculative in [false, true] {
-        // One that was lost soon after it was opened would be opened again later.
-        tokio::time::sleep(Duration::from_secs(2)).await;
-        cluster.node(1).fault(Stage::Startup, Fault::Delay(Duration::from_secs(1)).times(1));
-        cluster.node(1).reset_connections();
-        settle().await;
-        let wanted = wanted.clone().with_speculation(ConstantSpeculation::new(1, Duration::from_secs(5)));
-        let statement = if speculative {
-            statement.clone().with_profile(&wanted).with_idempotence(true)
-        } else {
-            statement.clone()
-        };
-        let begun = Instant::now();
-        assert_eq!(Some(served_by(&session, statement).await), cluster.node(1).host_id());
-        let waited = begun.elapsed();
-        assert!(waited > Duration::from_millis(900) && waited < Duration::from_secs(2), "{waited:?}");
-    }
-    let none = Profile::new("none").with_balancing_policy(by(|_| None));
-    let begun = Instant::now();
-    let wrong = error(session.execute(Statement::new(PLAIN).with_profile(&none), ()).await);
-    assert_eq!(wrong.kind(), Kind::NoConnection);
-    assert_eq!(wrong.to_string(), "the balancing policy By chose none of 3 connected nodes of 3");
-    assert!(begun.elapsed() < Duration::from_millis(10));
-}
-
-/// design 4: a policy that refuses again and again while a node is being connected holds up nothing but its request.
-#[tokio::test(start_paused = true)]
-async fn a_policy_that_changes_its_mind() {
-    let turn = std::sync::atomic::AtomicUsize::new(0);
-    let (cluster, session) = start(by(move |choice| {
-        let odd = turn.fetch_add(1, std::sync::atomic::Ordering::Relaxed) % 2 == 1;
-        odd.then(|| choice.built_in()).flatten()
-    }))
-    .await;
-    tokio::time::sleep(Duration::from_secs(2)).await;
-    cluster.node(1).fault(Stage::Startup, Fault::Delay(Duration::from_secs(1)).times(1));
-    cluster.node(1).reset_connections();
-    settle().await;
-    served_by(&session, PLAIN).await;
-    served_by(&session, PLAIN).await;
-}
-
-/// design 4: speculative execution asks the policy for its second node.
-#[tokio::test(start_paused = true)]
-async fn speculation_asks_it_too() {
-    let (cluster, session) = start(by(|choice| choice.built_in())).await;
-    let [first, _, third] = ids(&cluster);
-    cluster.node(0).freeze();
-    let two = by(move |choice| choice.snapshot().index(if choice.tried().is_empty() { first } else { third }));
-    let profile = Profile::new("two")
-        .with_balancing_policy(two)
-        .with_speculation(ConstantSpeculation::new(1, Duration::from_millis(50)));
-    let statement = Statement::new(PLAIN).with_profile(&profile).with_idempotence(true);
-    assert_eq!(served_by(&session, statement).await, third);
 }
 
 /// design 4: a choice can be made by hand, to try a policy without a session.

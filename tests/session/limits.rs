@@ -4,10 +4,8 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 use messina::error::Kind;
-use messina::policy::{BalancingPolicy, NodeChoice};
 use messina::testkit::{Answer, Fault, Prime, Stage, rows};
-use messina::topology::NodeIndex;
-use messina::{Profile, Session, Statement};
+use messina::{Session, Statement};
 use tokio::time::Instant;
 
 use crate::support::{Nodes, SECOND, error, settle, start, start_with};
@@ -50,7 +48,7 @@ async fn a_timeout() {
 #[tokio::test(start_paused = true)]
 async fn a_timeout_of_zero() {
     let (_cluster, session) = one_row(1).await;
-    let late = error(session.execute(within(Duration::ZERO), ()).await);
+    let late = error(session.execute(Statement::new(SELECT).with_timeout(Duration::ZERO), ()).await);
     assert_eq!(late.kind(), Kind::Timeout);
     assert!(late.to_string().starts_with("the timeout is zero, within which nothing is answered"), "{late}");
 }
@@ -189,92 +187,4 @@ async fn nothing_is_sent_before_it_is_awaited() {
     settle().await;
     assert_eq!(cluster.node(0).count(Stage::Query), 0);
     drop(request);
-}
-
-fn within(limit: Duration) -> Statement {
-    Statement::new(SELECT).with_timeout(limit)
-}
-
-/// Starts a request in a task of its own, which nothing but its own connection and deadline wake; how it ends and when.
-fn alone(session: &Session, statement: Statement) -> tokio::task::JoinHandle<(Result<(), Kind>, Duration)> {
-    let (session, begun) = (session.clone(), Instant::now());
-    tokio::spawn(async move {
-        let result = session.execute(statement, ()).await;
-        (result.map(drop).map_err(|error| error.kind()), begun.elapsed())
-    })
-}
-
-/// design 4.1: a request that nobody else wakes ends when its time is up, whatever else is on the connection: nothing,
-/// requests that are answered, requests that came before and after, long and short ones.
-#[tokio::test(start_paused = true)]
-async fn each_ends_in_its_own_time() {
-    let (cluster, session) = one_row(1).await;
-    cluster.prime(SELECT, Answer::from(rows!["id int"; (1,)]).delayed(SECOND * 1000));
-    let limits =
-        [1, 19, 20, 79, 80, 81, 82, 99, 100, 101, 120, 160, 250, 1000, 9999, 10_000].map(Duration::from_millis);
-    for limit in limits {
-        let (result, took) = tokio::time::timeout(SECOND * 60, alone(&session, within(limit))).await.unwrap().unwrap();
-        assert_eq!((result, took), (Err(Kind::Timeout), limit));
-    }
-    // All at once, and others that begin while they wait.
-    let mut all = Vec::new();
-    for wave in 0..40 {
-        all.extend(limits.map(|limit| (limit, alone(&session, within(limit)))));
-        tokio::time::sleep(Duration::from_millis(wave % 7)).await;
-    }
-    for (limit, request) in all {
-        let (result, took) = tokio::time::timeout(SECOND * 60, request).await.unwrap().unwrap();
-        assert_eq!((result, took), (Err(Kind::Timeout), limit));
-    }
-    // The connection has been idle, and is busy with what is answered at once.
-    tokio::time::sleep(SECOND * 5).await;
-    let waiting = alone(&session, within(SECOND * 2));
-    settle().await;
-    cluster.prime(SELECT, rows!["id int"; (1,)]);
-    while !waiting.is_finished() {
-        let (result, took) = alone(&session, within(SECOND)).await.unwrap();
-        assert_eq!((result, took < SECOND), (Ok(()), true));
-        tokio::time::sleep(Duration::from_millis(1)).await;
-    }
-    assert_eq!(waiting.await.unwrap(), (Err(Kind::Timeout), SECOND * 2));
-}
-
-/// design 4.1: so does one that is sent while nothing can be written, since the peer reads no more: after a request that
-/// is as long, or after what was sent beside requests.
-#[tokio::test(start_paused = true)]
-async fn so_do_those_that_cannot_be_written() {
-    let (cluster, session) = one_row(2).await;
-    let text = format!("SELECT id FROM ks.t -- {}", "x".repeat(900_000));
-    cluster.prime(&*text, rows!["id int"; (1,)]);
-    let only = |index: usize| {
-        let host_id = cluster.node(index).host_id().unwrap();
-        Profile::new("one node").with_balancing_policy(Only(host_id))
-    };
-    for beside in [false, true] {
-        cluster.node(1).freeze();
-        if beside {
-            // The other node is told of the statement.
-            session.prepare(Statement::new(&*text).with_profile(&only(0))).await.unwrap();
-        } else {
-            let large = Statement::new(&*text).with_timeout(SECOND * 2).with_profile(&only(1));
-            let session = session.clone();
-            tokio::spawn(async move { session.execute(large, ()).await.map(drop) });
-        }
-        settle().await;
-        let small = alone(&session, Statement::new(SELECT).with_timeout(SECOND).with_profile(&only(1)));
-        let (result, took) = tokio::time::timeout(SECOND * 60, small).await.unwrap().unwrap();
-        assert_eq!((result, took), (Err(Kind::Timeout), SECOND), "{beside}");
-        cluster.node(1).start();
-        tokio::time::sleep(SECOND * 120).await;
-    }
-}
-
-/// One node and no other.
-#[derive(Debug)]
-struct Only(uuid::Uuid);
-
-impl BalancingPolicy for Only {
-    fn pick(&self, choice: &NodeChoice<'_>) -> Option<NodeIndex> {
-        choice.snapshot().index(self.0)
-    }
 }

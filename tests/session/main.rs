@@ -3,9 +3,11 @@
 
 mod bad_input;
 mod balancing;
+mod balancing_over_time;
 mod batch;
 mod canned;
 mod ddl;
+mod deadlines;
 mod keyspace;
 mod killed;
 mod layers;

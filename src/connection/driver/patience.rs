@@ -53,6 +53,7 @@ impl Patience {
             self.set(shared.queued());
         }
         self.driver = Some(cx.waker().clone());
+        shared.is_driven_here();
     }
 
     /// Whether the timer is up or was never set, while nobody waits.
