@@ -14,6 +14,7 @@ mod harness;
 mod keyspaces;
 mod moves;
 mod numbers;
+mod other_crates;
 mod outages;
 mod paging;
 mod refusals;
@@ -57,6 +58,7 @@ fn main() -> ExitCode {
         keyspaces::cases(),
         requests::cases(),
         outages::cases(),
+        other_crates::cases(),
         replicas::cases(),
     ];
     let cases = by_clusters(cases.into_iter().flatten().collect());
