@@ -101,6 +101,9 @@ use crate::{
 };
 
 /// A connected client; cheap to clone, and all clones are the same session.
+///
+/// Its connections are served by the runtime that it was built in. Requests may be awaited in another one; while the session's own
+/// stands still nothing is answered, and they end when their time is up.
 #[derive(Clone)]
 pub struct Session {
     inner: Arc<Inner>,
