@@ -27,6 +27,7 @@ mod failed;
 mod failure;
 mod keyspace;
 mod layered;
+mod one_run;
 mod options;
 mod page;
 mod paging_state;

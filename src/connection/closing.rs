@@ -2,6 +2,8 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::task::Waker;
 use std::time::Duration;
 
 use tokio::time::{Instant, timeout_at};
@@ -9,6 +11,7 @@ use tokio::time::{Instant, timeout_at};
 use super::error::{ConnectionError, Reason};
 use super::handle::Connection;
 use super::shared::Shared;
+use super::state::{Closing, Ended, State};
 
 /// As good as for ever: 30 years. No clock overflows by it.
 const FOR_EVER: Duration = Duration::from_secs(60 * 60 * 24 * 365 * 30);
@@ -79,5 +82,64 @@ async fn ended(shared: &Shared) -> Closed {
             return Closed { cut: ended.cut, error: ended.error.clone() };
         }
         told.await;
+    }
+}
+
+impl Shared {
+    /// Begins to close, unless that was begun before; an earlier deadline wins.
+    ///
+    /// Gives the wakers of the driver and of every handle in line.
+    pub(super) fn begin_close(&self, state: &mut State, reason: Reason, deadline: Option<Instant>) -> Vec<Waker> {
+        match &mut state.closing {
+            Some(closing) => {
+                closing.deadline = match (closing.deadline, deadline) {
+                    (Some(old), Some(new)) => Some(old.min(new)),
+                    (old, new) => old.or(new),
+                }
+            }
+            None => {
+                let error = self.error(reason);
+                state.closing = Some(Closing { error, deadline });
+                self.open.store(false, Ordering::Release);
+                self.retired.notify_waiters();
+            }
+        }
+        let mut wakers = Vec::new();
+        for place in 0..state.line.len() {
+            wakers.extend(state.line.waker(place));
+        }
+        wakers.extend(state.wake_driver());
+        wakers
+    }
+
+    /// Ends the connection: everyone who waits is told why.
+    pub(super) fn end(&self, reason: Reason) -> ConnectionError {
+        let mut wakers = Vec::new();
+        let mut state = self.lock();
+        if let Some(ended) = &state.ended {
+            return ended.error.clone();
+        }
+        let error = match (&state.closing, reason) {
+            // Whoever began to close it knows why.
+            (Some(closing), Reason::Closed) => closing.error.clone(),
+            (_, reason) => self.error(reason),
+        };
+        self.open.store(false, Ordering::Release);
+        state.ended = Some(Ended { error: error.clone(), cut: state.slots.waiting() });
+        state.slots.wakers(&mut wakers);
+        for place in 0..state.line.len() {
+            wakers.extend(state.line.waker(place));
+        }
+        // It holds the socket, and may not be the one that ended the connection.
+        wakers.extend(state.wake_driver());
+        let out = std::mem::take(&mut state.out);
+        drop(state);
+        drop(out);
+        for waker in wakers {
+            waker.wake();
+        }
+        self.retired.notify_waiters();
+        self.ended.notify_waiters();
+        error
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::error::{ConnectionError, Reason};
 use super::limits::Limits;
-use super::state::{Closing, Ended, State};
+use super::state::State;
 use crate::metrics::ConnectionMetrics;
 use crate::protocol::{Compression, Dialect};
 
@@ -34,7 +34,7 @@ pub(super) struct Shared {
     /// Since when something waits, in nanoseconds after `opened`.
     waiting_since: AtomicU64,
     /// New requests are taken; in step with what stands under the lock.
-    open: AtomicBool,
+    pub(super) open: AtomicBool,
     /// Set once it is known whose connection it is.
     metrics: OnceLock<ConnectionMetrics>,
     /// Where the driver runs, once it is known, if that has one thread only; and whether that was elsewhere later.
@@ -128,15 +128,17 @@ impl Shared {
         self.due.load(Ordering::Relaxed)
     }
 
-    /// The driver, which wakes those who have waited for long, runs in the runtime of this thread.
+    /// The driver, which wakes those who have waited for long, runs in the runtime of this thread; gives whether anybody may
+    /// count on it.
     #[cold]
-    pub(super) fn is_driven_here(&self) {
+    pub(super) fn is_driven_here(&self) -> bool {
         // Where there are several threads, it may be left behind one that computes for long.
         let single = |handle: &Handle| handle.runtime_flavor() == RuntimeFlavor::CurrentThread;
         let here = Handle::try_current().ok().filter(single).map(|handle| handle.id());
         if here.is_none_or(|here| *self.runtime.get_or_init(|| here) != here) {
             self.moved.store(true, Ordering::Relaxed);
         }
+        !self.moved.load(Ordering::Relaxed)
     }
 
     /// Whether the driver runs on this thread, the only one of its runtime: then it runs as long as whoever waits here does.
@@ -262,62 +264,5 @@ impl Shared {
         for place in 0..self.room(state).min(state.line.len()) {
             into.extend(state.line.waker(place));
         }
-    }
-
-    /// Begins to close, unless that was begun before; an earlier deadline wins.
-    ///
-    /// Gives the wakers of the driver and of every handle in line.
-    pub(super) fn begin_close(&self, state: &mut State, reason: Reason, deadline: Option<Instant>) -> Vec<Waker> {
-        match &mut state.closing {
-            Some(closing) => {
-                closing.deadline = match (closing.deadline, deadline) {
-                    (Some(old), Some(new)) => Some(old.min(new)),
-                    (old, new) => old.or(new),
-                }
-            }
-            None => {
-                let error = self.error(reason);
-                state.closing = Some(Closing { error, deadline });
-                self.open.store(false, Ordering::Release);
-                self.retired.notify_waiters();
-            }
-        }
-        let mut wakers = Vec::new();
-        for place in 0..state.line.len() {
-            wakers.extend(state.line.waker(place));
-        }
-        wakers.extend(state.wake_driver());
-        wakers
-    }
-
-    /// Ends the connection: everyone who waits is told why.
-    pub(super) fn end(&self, reason: Reason) -> ConnectionError {
-        let mut wakers = Vec::new();
-        let mut state = self.lock();
-        if let Some(ended) = &state.ended {
-            return ended.error.clone();
-        }
-        let error = match (&state.closing, reason) {
-            // Whoever began to close it knows why.
-            (Some(closing), Reason::Closed) => closing.error.clone(),
-            (_, reason) => self.error(reason),
-        };
-        self.open.store(false, Ordering::Release);
-        state.ended = Some(Ended { error: error.clone(), cut: state.slots.waiting() });
-        state.slots.wakers(&mut wakers);
-        for place in 0..state.line.len() {
-            wakers.extend(state.line.waker(place));
-        }
-        // It holds the socket, and may not be the one that ended the connection.
-        wakers.extend(state.wake_driver());
-        let out = std::mem::take(&mut state.out);
-        drop(state);
-        drop(out);
-        for waker in wakers {
-            waker.wake();
-        }
-        self.retired.notify_waiters();
-        self.ended.notify_waiters();
-        error
     }
 }

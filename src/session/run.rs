@@ -7,7 +7,7 @@
 //!
 //! The first try is written by hand, so that the future of a request that goes well is small and moves nothing twice.
 
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::ops::Deref;
 use std::pin::Pin;
 use std::sync::Arc;
@@ -15,17 +15,17 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use tokio::runtime::Handle;
-use tokio::time::{Instant, Sleep, sleep_until, timeout_at};
+use tokio::time::{Sleep, sleep_until};
 use tracing::{Span, field::Empty};
 
 use super::deadline::Deadline;
 use super::failed::timed_out;
 use super::failure::Failure;
+use super::one_run::when_connected;
 use super::recovery::recover;
 use super::request::Bound;
 use super::result_set::Rest;
-use super::routing::Picked;
-use super::speculate::{Hedge, speculate};
+use super::speculate::speculate;
 use super::trying::Trying;
 use super::{Inner, Request, ResultSet};
 use crate::connection::PATIENCE;
@@ -236,43 +236,6 @@ fn start<'a>(
     match trying.send(&config, own, own.from(after), None, (None, deadline)) {
         Ok(()) => State::Waiting(trying),
         Err(failure) => recovery(session, bound, after, deadline, trying, failure),
-    }
-}
-
-/// Waits for a connection that is being opened, and sends the first try on it; all within the deadline.
-#[cold]
-async fn when_connected<'a>(
-    session: &'a Arc<Inner>,
-    bound: Owned,
-    after: Option<&'a Rest>,
-    deadline: Deadline,
-) -> Result<ResultSet, Error> {
-    let pick = || session.pick(&session.config.load(), &bound, &[], Instant::now());
-    match timeout_at(deadline.at(), session.nodes.wait_for_node(pick)).await {
-        Ok(Some(picked)) => run_on(session, picked, bound.into_shared(), after, deadline, None).await,
-        Ok(None) | Err(_) => Err(session.no_node(&bound)),
-    }
-}
-
-/// One run: a try on this node, and what follows when that fails.
-pub(super) async fn run_on(
-    session: &Arc<Inner>,
-    (node, connection): Picked,
-    bound: Arc<Bound>,
-    after: Option<&Rest>,
-    deadline: Deadline,
-    among: Option<&Hedge>,
-) -> Result<ResultSet, Error> {
-    let mut trying = Trying::new(node, connection, Instant::now());
-    let sent = trying.send(&session.config.load(), &bound, bound.from(after), None, (None, deadline));
-    let answer = match sent {
-        Ok(()) => timeout_at(deadline.at(), poll_fn(|cx| trying.poll_page(cx, &bound))).await,
-        Err(failure) => Ok(Err(failure)),
-    };
-    match answer {
-        Ok(Ok(page)) => Ok(ResultSet::new(session, page, &trying.node, || Some(Owned::Shared(bound)))),
-        Ok(Err(failure)) => recover(session, bound, after, deadline, trying, failure, among).await,
-        Err(_elapsed) => Err(timed_out(Vec::new(), Some(&trying), deadline)),
     }
 }
 

@@ -8,10 +8,11 @@ use std::task::Poll;
 use tokio::time::{Instant, sleep_until, timeout_at};
 
 use super::deadline::Deadline;
+use super::one_run::run_on;
 use super::request::Bound;
 use super::result_set::Rest;
 use super::routing::Picked;
-use super::run::{Boxed, run_on};
+use super::run::Boxed;
 use super::{Inner, ResultSet};
 use crate::error::{Error, Kind};
 use crate::policy::SpeculativePolicy;

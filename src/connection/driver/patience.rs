@@ -23,6 +23,8 @@ pub(super) struct Patience {
     timer: Option<Pin<Box<Sleep>>>,
     /// Whom the timer wakes.
     driver: Option<Waker>,
+    /// Whether anybody counts on it.
+    counts: bool,
     /// What was queued up to here will have waited for long when the timer is up.
     marked: u64,
     /// Who was queued up to here has been woken.
@@ -36,7 +38,7 @@ impl Patience {
     pub(super) fn poll(&mut self, shared: &Shared, wakers: &mut Vec<Waker>, cx: &mut Context<'_>) {
         // It need not be asked while it runs, and is to wake the same task.
         let knows = self.driver.as_ref().is_some_and(|driver| driver.will_wake(cx.waker()));
-        if !knows || self.is_over() {
+        if !knows || (self.counts && self.is_over()) {
             self.ask(shared, wakers, cx);
         }
     }
@@ -53,7 +55,7 @@ impl Patience {
             self.set(shared.queued());
         }
         self.driver = Some(cx.waker().clone());
-        shared.is_driven_here();
+        self.counts = shared.is_driven_here();
     }
 
     /// Whether the timer is up or was never set, while nobody waits.
