@@ -37,6 +37,12 @@ async fn session(clusters: &Clusters) -> (Way, Session) {
     let create =
         "CREATE KEYSPACE IF NOT EXISTS outages WITH replication = {'class': 'SimpleStrategy', 'replication_factor': 3}";
     session.execute(create, ()).await.unwrap();
+    let all = async {
+        while session.state().nodes.iter().any(|node| node.connections.is_empty()) {
+            session.execute("SELECT key FROM system.local", ()).await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(20), all).await.expect("every node is connected");
     (way, session)
 }
 
