@@ -14,6 +14,7 @@ mod discovery_limits;
 mod encoding;
 mod end_to_end;
 mod generator;
+mod heads;
 mod health;
 mod http_support;
 mod key_names;
