@@ -175,7 +175,9 @@ impl Running<'_> {
                     let first = self.begun && self.woken.is_none();
                     let counts_on_it = || deadline.limit() > SHORT && trying.connection.runs_here();
                     let woken = *self.woken.get_or_insert_with(counts_on_it);
-                    if woken && self.sleep.is_none() && (first || trying.since.elapsed() < PATIENCE) {
+                    // It may be awaited elsewhere by now.
+                    let soon = || trying.since.elapsed() < PATIENCE && trying.connection.runs_here();
+                    if woken && self.sleep.is_none() && (first || soon()) {
                         return Poll::Pending;
                     }
                     if self.sleep.is_none() && Handle::try_current().is_err() {

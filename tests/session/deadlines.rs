@@ -107,7 +107,8 @@ impl BalancingPolicy for Only {
     }
 }
 
-/// design 6: a request that waits in another runtime than the session's ends in time, though that one stands still.
+/// design 6: a request that waits in another runtime than the session's ends in time, though that one stands still; also
+/// one that was begun there.
 #[test]
 fn another_runtime_stands_still() {
     let build = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -122,11 +123,16 @@ fn another_runtime_stands_still() {
         assert_eq!(session.execute(within(SECOND / 10), ()).await.map(drop).unwrap_err().kind(), Kind::Timeout);
         (cluster, session)
     });
-    let begun = Instant::now();
-    let late =
-        other.block_on(async { tokio::time::timeout(SECOND * 5, session.execute(within(SECOND / 5), ())).await });
-    assert_eq!(late.expect("in time").map(drop).unwrap_err().kind(), Kind::Timeout);
-    assert!(begun.elapsed() < SECOND * 2, "{:?}", begun.elapsed());
+    for begun_there in [false, true] {
+        let begun = Instant::now();
+        let mut request = Box::pin(session.execute(within(SECOND / 5), ()));
+        if begun_there {
+            assert!(own.block_on(async { futures_util::poll!(request.as_mut()) }).is_pending());
+        }
+        let late = other.block_on(async { tokio::time::timeout(SECOND * 5, request).await });
+        assert_eq!(late.expect("in time").map(drop).unwrap_err().kind(), Kind::Timeout);
+        assert!(begun.elapsed() < SECOND * 2, "{begun_there}: {:?}", begun.elapsed());
+    }
 }
 
 /// design 6: on a runtime of several threads a request ends in time, though the task of its connection is left behind one

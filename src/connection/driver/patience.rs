@@ -3,6 +3,9 @@
 //! Nearly every request is answered long before its deadline. A timer for each would cost more than anything else that
 //! is done for it, so a request sets none at first: the driver has one for all, and wakes each that has waited for
 //! [`PATIENCE`] once. From then on that looks at its own deadline.
+//!
+//! Only a request that waits in the driver's runtime counts on it, and only if that has one thread: elsewhere the driver may
+//! stand still while the request does not ([`Shared::runs_here`]), and each has its timer from the beginning.
 
 use std::{
     pin::Pin,
